@@ -13,11 +13,11 @@ import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob } from '../testing/store.js';
 import { checkInput, failNext, failNextInput } from './controls.js';
 import { variants } from './faults.js';
-import type { KeptBodies } from './kept-bodies.js';
+import type { KeptBodies, KeptTexts } from './kept-bodies.js';
 import { isOutcome } from './outcomes.js';
 import { Connect, ConnectPage, type ConnectView, DeletePage } from './pages/connect.js';
 import type { ConsoleFrame, Counts, Done } from './pages/console-layout.js';
-import { CallbackPage, RequestPage } from './pages/detail-pages.js';
+import { CallbackPage, indent, longest, RequestPage } from './pages/detail-pages.js';
 import { renderPage } from './pages/layout.js';
 import { NotFoundPage, ProblemPage } from './pages/link-page.js';
 import { FaultsPage, JobPanel, JobsPage, LinksPage, type Part, readNewLink } from './pages/list-pages.js';
@@ -43,9 +43,6 @@ export interface ConsoleSettings {
   /** How many requests and callbacks were forgotten, because newer ones have taken their place. */
   forgotten(): number;
 }
-
-/** The longest body that is written into a command. */
-const maxCurlLength = 12_000;
 
 /** Responds with a page. */
 export function respondWith(c: Context, content: Child, status: 200 | 400 | 404 | 410 = 200) {
@@ -187,19 +184,22 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     return back(c, '/console/jobs', { done: 'completed', row: jobRowId(environment, stored) });
   });
 
-  app.get('/console/requests/:id', (c) => {
+  app.get('/console/requests/:id/:text?', (c) => {
     const request = sandbox.requests.find(({ id }) => id === Number(c.req.param('id')));
     if (request === undefined) return respondWith(c, <ForgottenPage />, 404);
     const texts = bodies.get(`request ${request.id}`);
-    const { sent = '' } = texts ?? {};
-    const curl = sent.length > maxCurlLength ? null : curlOf(request, sent);
-    return respondWith(c, <RequestPage {...{ ...frameOf(c), request, texts, curl }} />);
+    const sent = texts?.sent ?? '';
+    const isCurlShown = sent.length <= longest.text || c.req.param('text') === 'curl';
+    const curl = isCurlShown ? curlOf(request, sent) : undefined;
+    const page = <RequestPage {...{ ...frameOf(c), request, texts, curl }} />;
+    return respondWithText(c, { ...texts, ...(curl && { curl }) }) ?? respondWith(c, page);
   });
-  app.get('/console/callbacks/:id', (c) => {
+  app.get('/console/callbacks/:id/:text?', (c) => {
     const callback = sandbox.callbacks.find(({ id }) => id === Number(c.req.param('id')));
     if (callback === undefined) return respondWith(c, <ForgottenPage />, 404);
     const texts = bodies.get(`callback ${callback.id}`);
-    return respondWith(c, <CallbackPage {...{ ...frameOf(c), callback, texts }} />);
+    const page = <CallbackPage {...{ ...frameOf(c), callback, texts }} />;
+    return respondWithText(c, texts ?? {}) ?? respondWith(c, page);
   });
   type Act = (id: number, fields: URLSearchParams) => Promise<{ readonly id: number }>;
   const act = (list: string, name: string, done: Done, run: Act) =>
@@ -241,6 +241,12 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     await sandbox.reset();
     return respondWith(c, <DeletePage {...frameOf(c)} what={what} isDone />);
   });
+}
+
+/** Responds with one of the texts alone, if the URL names it. */
+function respondWithText(c: Context, texts: KeptTexts): Response | null {
+  const found = Object.entries(texts).find(([name]) => name === c.req.param('text'));
+  return found === undefined ? null : c.text(indent(found[1] ?? ''));
 }
 
 /** The page for a request or callback that is not remembered. */

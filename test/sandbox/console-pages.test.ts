@@ -43,6 +43,21 @@ test('a request’s page shows what was sent and answered, with long strings sho
   expect(preOf(html, 'company_name')).toContain(`"name": "${'A'.repeat(300)}… (700 more characters)"`);
   expect(preOf(html, 'ref_id')).toContain(`"ref_id": "${sandbox.requests[0]?.linkRefId}"`);
   expect(html).toContain('The signature is right');
+  const whole = await fetch(`${sandbox.origin}/console/requests/1/sent`);
+  expect(html).toContain('href="/console/requests/1/sent"');
+  expect(whole.headers.get('content-type')).toMatch(/^text\/plain/);
+  expect(await whole.json()).toMatchObject({ name: 'A'.repeat(1_000), signature: '(left out)' });
+  expect(html).not.toContain('href="/console/requests/1/response"');
+});
+
+test('a command that is too long for a request’s page is on a page of its own', async () => {
+  const { sandbox, client } = await running();
+  await client.links.create({ ...newLink, name: 'A'.repeat(20_000) });
+
+  expect(await read(`${sandbox.origin}/console/requests/1`)).toContain('href="/console/requests/1/curl"');
+  await runShell(await read(`${sandbox.origin}/console/requests/1/curl`));
+
+  expect((await client.links.list()).links.map(({ name }) => name?.length)).toEqual([20_000, 20_000]);
 });
 
 test('the page of a wrong signature shows what was signed, and what should be signed', async () => {
@@ -346,15 +361,19 @@ test('filters, search and "older" reach every entry that is remembered', async (
 });
 
 test('a page has at most 300 KB with 1,000 requests, 500 callbacks and 2,000 jobs of one link', async () => {
-  const { sandbox, client } = await running({ keepRequests: 1_000, callbackRetriesMs: [] });
+  const { sandbox, client } = await running({ keepRequests: 1_000, callbackRetriesMs: Array(50).fill(0) });
+  const url = await responding(500, () => '"'.repeat(2_048));
+  const first = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(first.refId, 'approved');
+  await sandbox.idle();
   const { refId } = await client.links.create({ ...newLink, callbackUrl: 'http://user:word@127.0.0.1:9/' });
-  for (let i = 0; i < 500; i += 1) await sandbox.play(refId, 'approved');
+  for (let i = 0; i < 499; i += 1) await sandbox.play(refId, 'approved');
   const job = await sandbox.play(refId, 'never');
   for (let i = 0; i < 1_499; i += 1) sandbox.service.sandbox.jobs.start({ linkRefId: refId });
   await sandbox.idle();
   const large = JSON.stringify({ partner_id: '085', name: '"<&'.repeat(100_000), list: Array(20_000).fill('"') });
   await fetch(`${sandbox.baseUrls.sandbox}/v1/hosted_links`, { method: 'POST', body: large });
-  await Promise.all(Array.from({ length: 998 }, () => client.jobs.status(job)));
+  await Promise.all(Array.from({ length: 997 }, () => client.jobs.status(job)));
 
   const pages = [
     '/',
@@ -363,7 +382,9 @@ test('a page has at most 300 KB with 1,000 requests, 500 callbacks and 2,000 job
     `/console/links/${refId}`,
     '/console/links',
     '/console/jobs',
-    '/console/requests/2',
+    '/console/requests/3',
+    '/console/callbacks/1',
+    '/console/callbacks/500',
   ];
   const sizes = await Promise.all(
     pages.map(async (page) => [page, (await read(sandbox.origin + page)).length] as const),

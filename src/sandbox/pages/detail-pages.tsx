@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isRecord, parseJson } from '../../runtime/untrusted-objects.js';
+import { parseJson } from '../../runtime/untrusted-objects.js';
 import { variantTexts } from '../faults.js';
 import type { KeptTexts } from '../kept-bodies.js';
 import { verdictOf } from '../stream.js';
@@ -16,13 +16,17 @@ export interface RequestView extends ConsoleFrame {
   readonly request: SandboxRequest;
   /** Null if no body is kept. */
   readonly texts: KeptTexts | null;
-  /** The command that sends the request again; null if there is none. */
-  readonly curl: string | null;
+  /** The command that sends the request again; null if there is none, undefined if it is too long to be shown. */
+  readonly curl: string | null | undefined;
 }
+
+/** The longest text that a page shows, the longest string in it, and the longest JSON that is indented for it. */
+export const longest = { text: 12_000, string: 300, json: 100_000 };
 
 export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
   const { id, at, environment, operation, method, path, status, durationMs, code, reason, notes, signature } = request;
   const name = operation ?? `${method} ${path}`;
+  const own = `/console/requests/${id}`;
   return (
     <ConsolePage title={`${name} ${status}`} {...frame}>
       <h1>
@@ -52,10 +56,11 @@ export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
           Duration: `${durationMs} ms`,
         }}
       />
-      <Act action={`/console/requests/${id}/replay`}>Replay with a fresh signature</Act>
-      <Body title="Request" text={texts?.sent} />
-      <Body title="Response" text={texts?.response} />
-      {curl !== null && (
+      <Act action={`${own}/replay`}>Replay with a fresh signature</Act>
+      <Body title="Request" text={texts?.sent} href={`${own}/sent`} />
+      <Body title="Response" text={texts?.response} href={`${own}/response`} />
+      {curl === undefined && <Whole href={`${own}/curl`} what="signed curl command" />}
+      {curl && (
         <details>
           <summary>As signed curl</summary>
           <Copy text={curl} what="the command" />
@@ -96,10 +101,14 @@ export interface CallbackView extends ConsoleFrame {
   readonly texts: KeptTexts | null;
 }
 
+/** How many attempts a page shows: the latest ones. */
+const mostAttempts = 10;
+
 export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
   const { id, at, environment, resultCode, url, variant, copyOf, state, attempts, nextAttemptAt } = callback;
   const { title, isFailed, reason } = verdictOf(callback);
   const own = `/console/callbacks/${id}`;
+  const hidden = Math.max(0, attempts.length - mostAttempts);
   return (
     <ConsolePage title={`Callback ${id} ${title}`} {...frame}>
       <h1>
@@ -123,11 +132,12 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
           {state === 'waiting' && <Act action={`${own}/stop`}>Stop trying</Act>}
         </div>
         <ol class="attempts">
-          {attempts.map((attempt, index) => (
+          {hidden > 0 && <li class="empty">{hidden} earlier attempts are in GET /control/callbacks.</li>}
+          {attempts.slice(hidden).map((attempt, index) => (
             <li class={attempt.problem === null ? '' : 'failed'}>
               <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
               {attempt.problem}
-              {texts?.[`response ${index}`] && <pre>{texts[`response ${index}`]}</pre>}
+              {texts?.[`response ${hidden + index}`] && <pre>{texts[`response ${hidden + index}`]}</pre>}
             </li>
           ))}
         </ol>
@@ -147,7 +157,7 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
           Headers: texts?.headers && <pre>{texts.headers}</pre>,
         }}
       />
-      <Body title="Posted" text={texts?.sent} />
+      <Body title="Posted" text={texts?.sent} href={`${own}/sent`} />
       <form method="post" action={`${own}/resend`} class="actions">
         <Select label="Variant" name="variant" options={variantOptions} />
         <button type="submit" class="quiet">
@@ -158,28 +168,41 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
   );
 }
 
-/** The longest text that a page shows, and the longest string in it. */
-const longest = { text: 12_000, string: 300 };
+interface BodyProps {
+  readonly title: string;
+  readonly text: string | undefined;
+  /** The URL of the whole text. */
+  readonly href: string;
+}
 
-function Body({ title, text }: { title: string; text: string | undefined }) {
-  const json = text === undefined ? undefined : parseJson(text);
-  const shown = json === undefined ? text : JSON.stringify(fold(json), null, 2);
+function Body({ title, text, href }: BodyProps) {
+  const isIndented = text !== undefined && text.length <= longest.json;
+  const whole = isIndented ? indent(text) : text;
+  const shown = isIndented ? indent(text, longest.string) : text;
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
       {text === undefined && <p class="empty">The body is not kept (see the option keepBodies).</p>}
       {text === '' && <p class="empty">There was no body.</p>}
       {shown && <pre tabindex={0}>{shorten(shown, longest.text)}</pre>}
+      {whole && (shown !== whole || whole.length > longest.text) && <Whole href={href} what="body" />}
     </section>
   );
 }
 
-/** Shortens long strings in a JSON value. */
-function fold(json: unknown): unknown {
-  if (typeof json === 'string') return shorten(json, longest.string);
-  if (Array.isArray(json)) return json.map(fold);
-  if (!isRecord(json)) return json;
-  return Object.fromEntries(Object.entries(json).map(([name, value]) => [shorten(name, longest.string), fold(value)]));
+function Whole({ href, what }: { href: string; what: string }) {
+  return (
+    <p>
+      <a href={href}>The whole {what}, as text</a>
+    </p>
+  );
+}
+
+/** Indents a text if it is JSON, and shortens the strings in it. */
+export function indent(text: string, longestString = Number.POSITIVE_INFINITY): string {
+  const json = parseJson(text);
+  const toShown = (_: string, value: unknown) => (typeof value === 'string' ? shorten(value, longestString) : value);
+  return json === undefined ? text : JSON.stringify(json, toShown, 2);
 }
 
 function shorten(text: string, length: number): string {
