@@ -8,7 +8,7 @@
 import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
-import type { StoredJob } from '../testing/store.js';
+import type { Store } from '../testing/store.js';
 import type { Variant } from './faults.js';
 import { maskSecrets, maskUrl } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
@@ -24,9 +24,7 @@ export interface CallbackSettings {
   readonly keep: number;
   readonly defaultUrl: string | null;
   work(): Work;
-  findJob(environment: Environment, job: JobRef): StoredJob | undefined;
-  /** The callback URL of a link; null if the link has no callback URL. */
-  urlOf(environment: Environment, linkRefId: string): string | null;
+  storeOf(environment: Environment): Store;
   /** Whether the final status of a job was ever requested. */
   isConfirmed(environment: Environment, job: JobRef): boolean;
   /** Posts a callback once. Rejects if the job was deleted. */
@@ -104,7 +102,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   }
 
   function send(environment: Environment, job: JobRef, entry: number): void {
-    const stored = settings.findJob(environment, job);
+    const stored = settings.storeOf(environment).findJob(job);
     const result = stored?.results[entry];
     if (stored === undefined || result === undefined) return;
     const { linkRefId } = stored;
@@ -123,7 +121,8 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   }
 
   function receiverOf({ environment, linkRefId }: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null {
-    return (linkRefId === null ? null : settings.urlOf(environment, linkRefId)) ?? settings.defaultUrl;
+    const link = linkRefId === null ? undefined : settings.storeOf(environment).findLink(linkRefId);
+    return link?.callbackUrl ?? settings.defaultUrl;
   }
 
   function enqueue(kept: KeptCallback): void {

@@ -25,6 +25,7 @@ import { jobRowId, LinkGonePage, LinkStoryPage, type ShownJob } from './pages/st
 import { mostShown, StreamPage } from './pages/stream-page.js';
 import type { ServiceHandler } from './service-handler.js';
 import { writeSignedCurl } from './signed-curl.js';
+import type { SigningFacts } from './signing-mistakes.js';
 import type { FoundLink, Simulation } from './simulation.js';
 import { describeJob, describeLink } from './stories.js';
 import { listStream } from './stream.js';
@@ -36,8 +37,7 @@ export interface ConsoleSettings {
   readonly running: RunningService;
   readonly simulation: Simulation;
   readonly bodies: KeptBodies;
-  readonly partnerId: string;
-  readonly apiKeys: Readonly<Record<Environment, string>> | null;
+  readonly signing: SigningFacts;
   readonly hasDescription: boolean;
   readonly send: ServiceHandler['send'];
   /** How many requests and callbacks were forgotten, because newer ones have taken their place. */
@@ -71,7 +71,8 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   const frameOf = (c: Context): ConsoleFrame => ({ counts: countAll(), done: c.req.query('done') });
 
   function connectView(c: Context): ConnectView {
-    const { partnerId, apiKeys, hasDescription } = settings;
+    const { hasDescription, signing } = settings;
+    const { partnerId, apiKeys } = signing;
     const shell = shells.find((name) => name === c.req.query('shell')) ?? findShell(process.env);
     const path = routes['links.list'].path
       .replace('{brand}', running.wire.brand)
@@ -82,9 +83,10 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
 
   type Target = Pick<SandboxRequest, 'environment' | 'operation' | 'method' | 'path'>;
   function curlOf({ environment, operation, method, path }: Target, sent: string): string | null {
-    if (settings.apiKeys === null || operation === null) return null;
+    const { apiKeys, partnerId, wire } = settings.signing;
+    if (apiKeys === null || operation === null) return null;
     const url = sandbox.baseUrls[environment] + path;
-    return writeSignedCurl({ operation, method, url, sent }, settings.partnerId, running.wire);
+    return writeSignedCurl({ operation, method, url, sent }, partnerId, wire);
   }
 
   const jobsOf = (environment: Environment, jobs: readonly StoredJob[]): readonly ShownJob[] =>

@@ -34,15 +34,14 @@ export interface Site {
 
 export interface HttpServer {
   readonly port: number;
+  /** Begins to handle requests. Must be called at once. */
+  serve(site: Site): void;
   /** Breaks all connections, and resolves after they have ended. */
   close(): Promise<void>;
 }
 
-/**
- * Starts to listen. Rejects with the platform's error if it cannot listen. Calls `createSite` with the port that the
- * server listens on.
- */
-export function listen(at: { host: string; port: number }, createSite: (port: number) => Site): Promise<HttpServer> {
+/** Starts to listen. Rejects with the platform's error if it cannot listen. */
+export function listen(at: { host: string; port: number }): Promise<HttpServer> {
   // Node's check of `Host` is off, because our own check rejects requests without this header.
   const server = http.createServer({ requireHostHeader: false, requestTimeout: 30_000 });
   return new Promise((resolve, reject) => {
@@ -50,11 +49,15 @@ export function listen(at: { host: string; port: number }, createSite: (port: nu
     server.listen(at.port, at.host.replace(/^\[|\]$/g, ''), () => {
       const address = server.address();
       const port = typeof address === 'object' && address !== null ? address.port : at.port;
-      const site = createSite(port);
-      server.on('request', (message, response) => void serve(message, response, site));
-      // Some clients wait for "100 Continue" before they send the body.
-      server.on('checkContinue', (message, response) => void serve(message, response, site, true));
-      resolve({ port, close: () => close(server) });
+      resolve({
+        port,
+        serve(site) {
+          server.on('request', (message, response) => void respond(message, response, site));
+          // Some clients wait for "100 Continue" before they send the body.
+          server.on('checkContinue', (message, response) => void respond(message, response, site, true));
+        },
+        close: () => close(server),
+      });
     });
   });
 }
@@ -66,7 +69,12 @@ function close(server: Server): Promise<void> {
   });
 }
 
-async function serve(message: IncomingMessage, response: ServerResponse, site: Site, isWaiting = false): Promise<void> {
+async function respond(
+  message: IncomingMessage,
+  response: ServerResponse,
+  site: Site,
+  isWaiting = false,
+): Promise<void> {
   const leaving = new AbortController();
   response.on('close', () => {
     if (!response.writableFinished) leaving.abort(new Error('the client disconnected'));

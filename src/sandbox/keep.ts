@@ -32,20 +32,20 @@ export interface Keeper {
   readonly kept: string | null;
   /** Renames the file of a state that cannot be read, and returns the new path. */
   setAside(): string;
-  /** Schedules the writing of the state. */
-  changed(): void;
+  /** Schedules the writing of the state that `write` returns then. */
+  changed(write: () => string): void;
   /** Writes the state, and unlocks the folder. */
-  close(): Promise<void>;
+  close(write: () => string): Promise<void>;
   /** Unlocks the folder, and writes nothing. */
   release(): void;
 }
 
 /**
- * Locks a folder, and reads the state in it. `write` returns the state to be written.
+ * Locks a folder, and reads the state in it.
  *
  * @throws {HostedConfigError} when another sandbox uses the folder, or the folder cannot be used.
  */
-export function openFolder(folder: string, write: () => string): Keeper {
+export function openFolder(folder: string): Keeper {
   const path = makeFolder(resolve(folder));
   const file = join(path, 'sandbox.json');
   const unlock = lockFolder(path, folder);
@@ -54,7 +54,7 @@ export function openFolder(folder: string, write: () => string): Keeper {
   let writing: Promise<void> = Promise.resolve();
   let isHeld = true;
 
-  async function writeState(): Promise<void> {
+  async function save(write: () => string): Promise<void> {
     const next = `${file}.next`;
     try {
       // Something else can be there, for example a link to another file. A link is removed, and never followed.
@@ -68,9 +68,9 @@ export function openFolder(folder: string, write: () => string): Keeper {
     }
   }
 
-  function flush(): void {
+  function flush(write: () => string): void {
     timer = null;
-    writing = writing.then(writeState);
+    writing = writing.then(() => save(write));
   }
 
   return {
@@ -80,14 +80,14 @@ export function openFolder(folder: string, write: () => string): Keeper {
       renameSync(file, aside);
       return aside;
     },
-    changed() {
-      if (isHeld) timer ??= setTimeout(flush, writeAfterMs);
+    changed(write) {
+      if (isHeld) timer ??= setTimeout(flush, writeAfterMs, write);
     },
-    async close() {
+    async close(write) {
       if (!isHeld) return;
       isHeld = false;
       if (timer !== null) clearTimeout(timer);
-      flush();
+      flush(write);
       await writing;
       unlock();
     },

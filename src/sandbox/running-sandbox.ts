@@ -6,7 +6,7 @@
 
 import { createHmac } from 'node:crypto';
 import { HostedValidationError } from '../errors/errors.js';
-import { type Environment, environments, type HostedClientOptions } from '../options.js';
+import { type Environment, environments } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
 import type { Signer } from '../signing/signer.js';
@@ -17,7 +17,7 @@ import { type Callbacks, createCallbacks } from './callbacks.js';
 import { readDescription } from './description.js';
 import { type Variant, variants } from './faults.js';
 import { health } from './health.js';
-import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
+import type { HttpServer, ReceivedRequest } from './http-server.js';
 import type { Keeper } from './keep.js';
 import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
@@ -39,23 +39,16 @@ const loadPosting = lazy(() => import('./post-callback.js'));
 /** How many bytes of bodies are kept: requests, responses and callbacks together. */
 const maxKeptBytes = 8_000_000;
 
-/** A sandbox that does not have its server yet. `complete` adds the server. */
-export interface RunningSandbox {
-  readonly site: Site;
-  /** Returns the state to save, as JSON. */
-  write(): string;
-  complete(server: HttpServer): Sandbox;
-}
-
 /** The folder, and the state that an earlier sandbox saved in it. */
 export interface Kept {
   readonly keeper: Keeper | null;
   readonly kept: KeptState | null;
 }
 
-/** Creates a sandbox for this port. It is empty, or has the saved state. */
-export function createRunningSandbox(settings: SandboxSettings, port: number, { keeper, kept }: Kept): RunningSandbox {
+/** Creates a sandbox that responds to the requests of a server. It is empty, or has the saved state. */
+export function createRunningSandbox(settings: SandboxSettings, server: HttpServer, { keeper, kept }: Kept): Sandbox {
   const { host, keepRequests, seed } = settings;
+  const { port } = server;
   const isForOthers = isAnyAddress(host);
   const origin = `http://${isForOthers ? '127.0.0.1' : toHostName(host)}:${port}`;
   // Clients use http only on loopback, but end users may open links on other machines.
@@ -63,7 +56,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   const linkOrigin = networkAddress === null ? origin : `http://${networkAddress}:${port}`;
   const live: Live = createLive();
   const changed = (): void => {
-    keeper?.changed();
+    keeper?.changed(write);
     live.changed();
   };
   const running: RunningService = createRunningService(
@@ -83,6 +76,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   let work = createWork();
   let random = createRandom(seed, 'failures', kept?.failures);
 
+  const storeOf = (environment: Environment) => running.environments[environment].context().store;
   // One filler for the pictures of all callbacks.
   const filler = Buffer.alloc(settings.callbackBytes, 'A');
   const callbacks: Callbacks = createCallbacks({
@@ -90,9 +84,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     keep: keepRequests,
     defaultUrl: settings.defaultCallbackUrl ?? null,
     work: () => work,
-    findJob: (environment, job) => running.environments[environment].context().store.findJob(job),
-    urlOf: (environment, refId) =>
-      running.environments[environment].context().store.findLink(refId)?.callbackUrl ?? null,
+    storeOf,
     isConfirmed: (environment, job) => simulation.confirmed.has(jobKey({ environment, job })),
     async post(callback, url, signal) {
       const { id, attempts } = callback.view;
@@ -104,7 +96,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       const result = await postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
       const response = readBody(result.response ?? '');
       const query = [...new URL(url).searchParams].map(([name, value]) => value || name);
-      const all = [...secrets, ...query, ...response.secrets, ...Object.values(apiKeysOf(service) ?? {})];
+      const all = [...secrets, ...query, ...response.secrets, ...Object.values(signing.apiKeys ?? {})];
       const responded = maskSecrets(response.text, all);
       // A reset has removed the callback, and its texts.
       if (!signal.aborted) bodies.put(`callback ${id}`, { [`response ${attempts.length}`]: responded });
@@ -125,10 +117,11 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     onChange: changed,
   });
 
+  const signing = createSigningFacts(running);
   const serviceHandler = createServiceHandler({
     running,
     origin,
-    signing: createSigningFacts(running),
+    signing,
     failureRate: settings.failureRate,
     random: () => random,
     onRequest(request, writeTexts) {
@@ -145,19 +138,22 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       live.changed();
       // `failureRate` uses a sequence of random numbers, and the position in it is part of the saved state. A request
       // moves this position, so the state must be saved again.
-      if (settings.failureRate > 0) keeper?.changed();
+      if (settings.failureRate > 0) keeper?.changed(write);
       tryCall(() => settings.onRequest?.(entry));
       return entry;
     },
   });
 
-  const sandbox: Omit<Sandbox, 'stop'> = {
+  const sandbox: Sandbox = {
     origin,
     baseUrls,
     service,
     requests,
     callbacks: callbacks.list,
-    clientOptions: (environment = 'sandbox') => clientOptionsOf(service, environment),
+    clientOptions(environment = 'sandbox') {
+      const { clientOptions } = service[checkEnvironment(environment)];
+      return { ...clientOptions, baseUrls: { ...clientOptions.baseUrls } };
+    },
     async play(refId, outcome, given = {}) {
       const { environment = 'sandbox', idType } = given;
       return simulation.play(refId, outcome, {
@@ -203,6 +199,12 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       service.reset();
       changed();
     },
+    async stop() {
+      await work.stop();
+      live.stop();
+      await server.close();
+      await keeper?.close(write);
+    },
   };
 
   function write(): string {
@@ -223,55 +225,37 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     simulation.restore(kept);
   }
 
-  let respondAsSite: (request: ReceivedRequest) => Promise<Response> | Response = () =>
-    new Response(null, { status: 503 });
-
+  const loadApp = lazy(async () =>
+    (await import('./app.js')).createApp({
+      sandbox,
+      running,
+      simulation,
+      live,
+      signing,
+      bodies,
+      send: serviceHandler.send,
+      forgotten: () => forgotten,
+      description: readDescription(),
+    }),
+  );
   const check = createRequestCheck({ host, port, allowedHosts: settings.allowedHosts });
-  return {
-    write,
-    site: {
-      maxBodyBytes,
-      check(message) {
-        const rejection = check(message);
-        // A foreign page must not be able to fill the list of requests.
-        return rejection && !isFromPage(message) ? serviceHandler.reject(rejection, message) : rejection;
-      },
-      onTooLarge: serviceHandler.reject,
-      async respond(request) {
-        const { method, target } = request;
-        if ((method === 'GET' || method === 'HEAD') && target === '/health') return health;
-        const environment = environmentOf(target);
-        return environment === undefined ? respondAsSite(request) : serviceHandler.respond(environment, request);
-      },
+  server.serve({
+    maxBodyBytes,
+    check(message) {
+      const rejection = check(message);
+      // A foreign page must not be able to fill the list of requests.
+      return rejection && !isFromPage(message) ? serviceHandler.reject(rejection, message) : rejection;
     },
-    complete(server) {
-      const stop = async () => {
-        await work.stop();
-        live.stop();
-        await server.close();
-        await keeper?.close();
-      };
-      const complete: Sandbox = Object.assign(sandbox, { stop });
-      const { partnerId } = service.sandbox.clientOptions;
-      const apiKeys = apiKeysOf(service);
-      const loadApp = lazy(async () =>
-        (await import('./app.js')).createApp({
-          sandbox: complete,
-          running,
-          simulation,
-          live,
-          partnerId,
-          apiKeys,
-          bodies,
-          send: serviceHandler.send,
-          forgotten: () => forgotten,
-          description: readDescription(),
-        }),
-      );
-      respondAsSite = async (request) => (await loadApp()).fetch(toWebRequest(request, origin));
-      return complete;
+    onTooLarge: serviceHandler.reject,
+    async respond(request) {
+      const { method, target } = request;
+      if ((method === 'GET' || method === 'HEAD') && target === '/health') return health;
+      const environment = environmentOf(target);
+      if (environment !== undefined) return serviceHandler.respond(environment, request);
+      return (await loadApp()).fetch(toWebRequest(request, origin));
     },
-  };
+  });
+  return sandbox;
 }
 
 function toWebRequest({ method, target, headers, body, signal }: ReceivedRequest, origin: string): Request {
@@ -281,11 +265,6 @@ function toWebRequest({ method, target, headers, body, signal }: ReceivedRequest
   const url = target.startsWith('/') ? origin + target : origin;
   const text = hasBody ? { body: new Uint8Array(body) } : {};
   return new Request(url, { method, headers: own as [string, string][], signal, ...text });
-}
-
-function clientOptionsOf(service: MockService, environment: Environment): HostedClientOptions {
-  const { clientOptions } = service[checkEnvironment(environment)];
-  return { ...clientOptions, baseUrls: { ...clientOptions.baseUrls } };
 }
 
 function checkEnvironment(environment: unknown): Environment {
@@ -322,16 +301,11 @@ async function writeCallback(service: MockService, { view, entry }: KeptCallback
   return { body, sent: sent.slice(0, -1) + picture, secrets };
 }
 
-function apiKeysOf({ sandbox, production }: MockService): Readonly<Record<Environment, string>> | null {
-  const keys = { sandbox: sandbox.clientOptions.apiKey, production: production.clientOptions.apiKey };
-  return keys.sandbox === undefined || keys.production === undefined
-    ? null
-    : { sandbox: keys.sandbox, production: keys.production };
-}
-
 function createSigningFacts({ service, wire }: RunningService): SigningFacts {
-  const { partnerId } = service.sandbox.clientOptions;
-  const apiKeys = apiKeysOf(service);
+  const { sandbox, production } = service;
+  const { partnerId, apiKey } = sandbox.clientOptions;
+  const other = production.clientOptions.apiKey;
+  const apiKeys = apiKey === undefined || other === undefined ? null : { sandbox: apiKey, production: other };
   return {
     partnerId,
     wire,

@@ -5,13 +5,13 @@
  */
 
 import { createRunningService } from '../testing/running-service.js';
-import { type HttpServer, listen, type Site } from './http-server.js';
+import { type HttpServer, listen } from './http-server.js';
 import { type Keeper, openFolder } from './keep.js';
 import { type KeptState, readKeptState } from './kept-state.js';
 import { isLoopbackHost } from './loopback.js';
 import { toHostName } from './network-address.js';
 import { checkSandboxOptions, createConfigError, type SandboxSettings } from './options.js';
-import { createRunningSandbox, type RunningSandbox } from './running-sandbox.js';
+import { createRunningSandbox } from './running-sandbox.js';
 import type { Sandbox, SandboxOptions } from './types.js';
 
 /**
@@ -41,17 +41,11 @@ import type { Sandbox, SandboxOptions } from './types.js';
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = checkSandboxOptions(options);
-  let running: RunningSandbox | null = null;
-  const keeper = settings.folder === undefined ? null : openFolder(settings.folder, () => running?.write() ?? '');
+  const keeper = settings.folder === undefined ? null : openFolder(settings.folder);
   const kept = keeper === null ? null : readKept(keeper);
-  const createSite = (port: number): Site => {
-    running = createRunningSandbox(settings, port, { keeper, kept });
-    return running.site;
-  };
-  const server = await listenAt(settings, createSite, keeper);
+  const server = await listenAt(settings, keeper);
   warnOfHost(settings.host);
-  if (running === null) throw new Error('the server was started, but createSite was not called');
-  return (running as RunningSandbox).complete(server);
+  return createRunningSandbox(settings, server, { keeper, kept });
 }
 
 function warnOfHost(host: string): void {
@@ -79,13 +73,9 @@ function isRestorable({ service }: KeptState): boolean {
   }
 }
 
-async function listenAt(
-  { host, port }: SandboxSettings,
-  createSite: (port: number) => Site,
-  keeper: Keeper | null,
-): Promise<HttpServer> {
+async function listenAt({ host, port }: SandboxSettings, keeper: Keeper | null): Promise<HttpServer> {
   try {
-    return await listen({ host, port }, createSite);
+    return await listen({ host, port });
   } catch (error) {
     keeper?.release();
     const { code } = error as NodeJS.ErrnoException;

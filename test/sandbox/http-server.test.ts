@@ -11,7 +11,8 @@ test('an event stream whose client went before it was made is cancelled', async 
       isCancelled = true;
     },
   });
-  const server = await listen({ host: '127.0.0.1', port: 0 }, () => ({
+  const server = await listen({ host: '127.0.0.1', port: 0 });
+  server.serve({
     maxBodyBytes: 0,
     check: () => null,
     async respond({ signal }) {
@@ -19,7 +20,7 @@ test('an event stream whose client went before it was made is cancelled', async 
       await expect.poll(() => signal.aborted).toBe(true);
       return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
     },
-  }));
+  });
   onTestFinished(() => server.close());
   const client = request({ host: '127.0.0.1', port: server.port, agent: false });
   client.on('error', () => undefined);

@@ -84,7 +84,9 @@ type Respond = (request: ReceivedRequest) => Promise<Response>;
 async function open(port: number, site: Site) {
   const { listen } = await import('../../sandbox/http-server.js');
   try {
-    return await listen({ host: '127.0.0.1', port }, () => site);
+    const server = await listen({ host: '127.0.0.1', port });
+    server.serve(site);
+    return server;
   } catch (error) {
     const code: unknown = Object(error).code;
     if (code === 'EADDRINUSE')
