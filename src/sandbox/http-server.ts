@@ -7,6 +7,9 @@
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as NodeStream } from 'node:stream/web';
 import { firstHalf, type WrittenResponse } from '../testing/responses.js';
 import { http } from './node-http.js';
 import { createTooLarge, type Rejection, readTarget } from './request-check.js';
@@ -96,7 +99,7 @@ async function respond(
     const target = readTarget(url).path;
     const written = await site.respond({ method, target, headers, body, signal: leaving.signal });
     if ('isTruncated' in written) await write(written, response);
-    else await send(written, response, leaving.signal);
+    else await send(written, response);
   } catch {
     if (response.socket?.resetAndDestroy === undefined) response.destroy();
     else response.socket.resetAndDestroy();
@@ -135,33 +138,11 @@ async function write({ status, headers, body, isTruncated }: WrittenResponse, to
   throw new Error('the response is truncated');
 }
 
-async function send(from: Response, to: ServerResponse, signal: AbortSignal): Promise<void> {
-  to.writeHead(from.status, [...from.headers].flat());
-  const reader = from.body?.getReader();
-  if (reader === undefined) return void to.end();
-  if (from.headers.get('content-type')?.startsWith('text/event-stream')) return stream(reader, to, signal);
-  const chunks: Uint8Array[] = [];
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) chunks.push(part.value);
-  } catch (error) {
-    // The part before the error is sent, so the client receives a truncated body.
-    await new Promise<void>((resolve) => to.write(Buffer.concat(chunks), () => resolve()));
-    throw error;
-  }
-  to.end(Buffer.concat(chunks));
-}
-
-async function stream(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  to: ServerResponse,
-  signal: AbortSignal,
-): Promise<void> {
-  to.flushHeaders();
-  const end = () => void reader.cancel();
-  signal.addEventListener('abort', end);
-  // The client may have disconnected before the stream was created.
-  if (signal.aborted) end();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) to.write(part.value);
-  signal.removeEventListener('abort', end);
-  to.end();
+/** If the client disconnects, the body is cancelled. If the body ends with an error, the connection breaks. */
+async function send({ status, headers, body }: Response, to: ServerResponse): Promise<void> {
+  to.writeHead(status, [...headers].flat());
+  if (body === null) to.end();
+  // The client may have disconnected before the response was created.
+  else if (to.destroyed) await body.cancel();
+  else await pipeline(Readable.fromWeb(body as NodeStream), to);
 }
