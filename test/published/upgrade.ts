@@ -7,7 +7,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,13 +15,12 @@ import { join } from 'node:path';
 import process, { argv, execPath, stdout } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { HostedClient, type JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { createTracker, type Tracker } from 'hosted-client/tracking';
 import { randomFrom } from '../support/random.ts';
 import { programs, startCluster } from '../tracking/databases.ts';
+import { buildPrograms, root, type Version } from './tracker-builds.ts';
 
 if (programs === null) {
   stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
@@ -31,54 +30,14 @@ const jobsInAll = argv.includes('--full') ? 10_000 : 1_500;
 const olderBoss = '12.34.0';
 const lockBoundMs = 2_500;
 const random = randomFrom(20_261_124);
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'upgrade-'));
 const cluster = await startCluster();
 const problems: string[] = [];
 
-const addition =
-  '[(s) => ["alter table " + s + ".tracked add column note text", "create index tracked_note on " + s + ".tracked (note)"]]';
-
-/** The versions of this package: that of today, the next one, which adds something, and the one after it, which needs it. */
-const versions = {
-  today: { needed: 1, changes: '[]' },
-  next: { needed: 1, changes: addition },
-  afterNext: { needed: 2, changes: addition },
-} as const;
-
 /** Builds the programs of a run with a version of this package, beside a version of pg-boss. */
-async function makeBuild(name: keyof typeof versions, boss: string): Promise<string> {
-  const { needed, changes } = versions[name];
-  const outdir = join(folder, `${name}-${boss === root ? 'here' : 'older'}`);
-  if (existsSync(outdir)) return outdir;
-  await build({
-    entryPoints: ['tracking-worker.ts', 'upgrade-migrate.ts'].map((file) => join(root, 'test/published', file)),
-    outdir,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    alias: {
-      'hosted-client/tracking': join(root, 'src/tracking/index.ts'),
-      'hosted-client': join(root, 'src/index.ts'),
-    },
-    external: ['pg', 'pg-boss', '@electric-sql/pglite', 'tweetnacl'],
-    plugins: [
-      {
-        name: 'version',
-        setup({ onLoad }) {
-          onLoad({ filter: /[/\\]tracking[/\\]changes\.ts$/ }, () => ({
-            contents: `export const neededVersion = ${needed}; export const changes = ${changes};`,
-            loader: 'js',
-          }));
-        },
-      },
-    ],
-  });
-  mkdirSync(join(outdir, 'node_modules'));
-  symlinkSync(join(root, 'node_modules/pg'), join(outdir, 'node_modules/pg'));
-  symlinkSync(join(boss, 'node_modules/pg-boss'), join(outdir, 'node_modules/pg-boss'));
-  return outdir;
+function makeBuild(version: Version, boss: string): Promise<string> {
+  const outdir = join(folder, `${version}-${boss === root ? 'here' : 'older'}`);
+  return buildPrograms(['tracking-worker.ts', 'upgrade-migrate.ts'], { outdir, version, boss });
 }
 
 const service = createMockService();
