@@ -1,12 +1,22 @@
-// A process of the run in tracking.ts: it works, and is killed again and again; or it is the web server, which tracks
-// and receives.
+// A process of the runs in tracking.ts, upgrade.ts and tracking-soak.ts: it works, and is killed again and again; or it is
+// the web server, which tracks and receives.
 
+import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import process from 'node:process';
 import { HostedClient } from 'hosted-client';
 import { createTracker } from 'hosted-client/tracking';
 
-const { DATABASE_URL = '', SERVICE_URL = '', API_KEY = '', RATE = '400', WEB_PORT, FOLDER } = process.env;
+const {
+  DATABASE_URL = '',
+  SERVICE_URL = '',
+  API_KEY = '',
+  RATE = '400',
+  WEB_PORT,
+  FOLDER,
+  DELIVERED,
+  OPTIONS = '{}',
+} = process.env;
 const client = new HostedClient({ partnerId: '085', apiKey: API_KEY, baseUrls: { sandbox: SERVICE_URL } });
 
 async function open() {
@@ -19,6 +29,7 @@ async function open() {
         concurrency: 40,
         handlerTimeoutMs: 5_000,
         logger: console,
+        ...JSON.parse(OPTIONS),
       });
     } catch (error) {
       // The database may be restarting.
@@ -29,6 +40,12 @@ async function open() {
 }
 
 const tracker = await open();
+process.on('message', () => {
+  globalThis.gc?.();
+  process.send?.(process.memoryUsage().heapUsed);
+});
+process.on('disconnect', () => process.exit());
+process.channel?.unref();
 // One process alone may have a folder: it does both.
 if (WEB_PORT) serve();
 if (!WEB_PORT || FOLDER) await work();
@@ -40,7 +57,12 @@ async function work(): Promise<void> {
     const { key, job, context, outcome, attempt } = completion;
     const state = completion.outcome === 'completed' ? completion.status.state : null;
     const isSigned = completion.outcome === 'completed' && completion.status.signedAt !== null;
-    const body = JSON.stringify({ key, job, context, outcome, attempt, state, isSigned });
+    const body = JSON.stringify({ key, job, context, outcome, attempt, state, isSigned, at: Date.now() });
+    if (DELIVERED) {
+      if (Math.random() < 0.01) throw new Error('one in a hundred handlers throws');
+      appendFileSync(DELIVERED, `${body}\n`);
+      return;
+    }
     const response = await fetch(`${SERVICE_URL}/delivered`, { method: 'POST', body });
     if (!response.ok) throw new Error('three in a hundred handlers throw');
   });
