@@ -1,0 +1,129 @@
+// The two trackers that drawn tests compare: the one for tests, and one on PGlite. Both have a test clock and no chance,
+// so what they store is the same to the millisecond.
+
+import { createTestClock, createTestTracker } from 'hosted-client/testing';
+import type { Completion, Json, SqlPool, Tracker, TrackerOptions } from 'hosted-client/tracking';
+import { createWaitingClock } from '../../src/runtime/clock.ts';
+import { whileBusy } from '../../src/testing/clock.ts';
+import { openBoss } from '../../src/tracking/boss.ts';
+import { createContext } from '../../src/tracking/context.ts';
+import { openDatabase } from '../../src/tracking/database.ts';
+import { readOptions } from '../../src/tracking/options.ts';
+import type { Loops, Sql } from '../../src/tracking/sql.ts';
+import { createStatements } from '../../src/tracking/statements.ts';
+import { createWorkingTracker } from '../../src/tracking/working-tracker.ts';
+import { prepareAll } from './model/replay/prepared-pool.ts';
+import { createServiceWorld, createWorld } from './world.ts';
+
+/** A tracker that works, its service, and what it has handed over. */
+export interface DrawnPlace extends ReturnType<typeof createServiceWorld> {
+  readonly clock: ReturnType<typeof createTestClock>;
+  readonly tracker: Tracker<Json>;
+  readonly completions: Completion[];
+  /** Whether the handler fails. */
+  isFailing: boolean;
+}
+
+type Options = Omit<Partial<TrackerOptions>, 'client' | 'connectionString' | 'pool' | 'folder' | 'schema' | 'migrate'>;
+
+// Later than the dates that the tables have by default.
+const startMs = Date.UTC(2040, 0, 1);
+
+async function openPlace(create: (world: ReturnType<typeof createClockWorld>) => Promise<Tracker<Json>>) {
+  const world = createClockWorld();
+  const place: DrawnPlace = { ...world, tracker: await create(world), completions: [], isFailing: false };
+  const started = place.tracker.onCompletion((completion) => {
+    place.completions.push(completion);
+    if (place.isFailing) throw new Error('the handler fails');
+  });
+  // Then the token bucket is full, so that no request waits for it.
+  await world.clock.advance(1_000);
+  await started;
+  return place;
+}
+
+function createClockWorld() {
+  const clock = createTestClock(startMs);
+  return { clock, ...createServiceWorld({ clock }) };
+}
+
+/** Opens a tracker for tests. */
+export function openInMemory(options: Options): Promise<DrawnPlace> {
+  return openPlace(async ({ client, clock }) => createTestTracker({ client, clock, ...options }));
+}
+
+/** Statements after which work may be due. */
+const bringsForward = ['note', 'adopt', 'followAgain', 'recovered'] as const;
+
+/** Gives a statement the time of the test, and the middle of all random numbers. */
+function withoutChance(text: string): string {
+  return text
+    .replace(/\b(?:\w+_boss\.job_now|now|clock_timestamp)\(\)/g, "current_setting('test.now')::timestamptz")
+    .replaceAll('random()', '0.5::double precision');
+}
+
+/** Makes the tables, and returns the function that opens a tracker on them and empties them. */
+export async function prepareTables(pool: SqlPool) {
+  const tables = createWorld({ pool });
+  const { schema } = tables;
+  await tables.open();
+  const prepared = prepareAll(pool);
+  await pool.query('set plan_cache_mode = force_generic_plan');
+  return (options: Options): Promise<DrawnPlace> =>
+    openPlace(async ({ client, clock, lines }) => {
+      let setAt = 0;
+      const run = async (sql: Pick<SqlPool, 'query'>, text: string, values?: unknown[]) => {
+        if (setAt !== clock.now()) {
+          setAt = clock.now();
+          await sql.query(`set test.now = '${new Date(setAt).toISOString()}'`);
+        }
+        return sql.query(withoutChance(text), values);
+      };
+      const timed: SqlPool = {
+        query: (text, values) => whileBusy(clock, () => run(prepared, text, values)),
+        async connect() {
+          const connection = await whileBusy(clock, () => prepared.connect());
+          return {
+            query: (text, values) => whileBusy(clock, () => run(connection, text, values)),
+            release: (isBroken) => connection.release(isBroken),
+          };
+        },
+      };
+      await timed.query(`delete from ${schema}.tracked; delete from ${schema}_boss.job; delete from ${schema}.fleet;
+        insert into ${schema}.fleet (version, environment, rate, refilled_at, clock_at)
+        values (1, 'sandbox', ${options.maxRequestsPerSecond ?? 10}, now(), now())`);
+      const settings = readOptions({ client, pool: timed, schema, ...options });
+      const opened = await openDatabase({ pool: timed });
+      const statements = createStatements(settings);
+      let loops: Loops = { wake() {}, isIdle: () => true };
+      const waking = new Set(bringsForward.map((name) => statements[name]));
+      const wakeAfter = (sql: Sql): Sql['run'] => {
+        return async (...given) => {
+          const rows = await sql.run(...given);
+          if (waking.has(given[0])) loops.wake();
+          return rows;
+        };
+      };
+      const database: typeof opened = {
+        ...opened,
+        run: wakeAfter(opened),
+        transaction: (work) => opened.transaction((inside) => work({ ...inside, run: wakeAfter(inside) })),
+        watch(given) {
+          loops = given;
+        },
+      };
+      const random = () => 0.5;
+      const waiting = createWaitingClock(clock);
+      const log = (_: string, message: string) => void lines.push(message);
+      const shared = createContext({ settings, database, statements, log, clock: waiting, random });
+      return createWorkingTracker<Json>(shared, async () => {
+        const boss = await openBoss({ ...shared, settings, database }, { works: false });
+        return Object.assign(boss, {
+          update: async (...given: Parameters<typeof boss.update>) => {
+            void clock.sleep?.(given[2].startAfter * 1_000).then(() => loops.wake());
+            return Object.getPrototypeOf(boss).update.apply(boss, given);
+          },
+        });
+      });
+    });
+}
