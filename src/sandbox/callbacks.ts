@@ -5,11 +5,11 @@
  * @module
  */
 
-import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { Store } from '../testing/store.js';
 import type { Variant } from './faults.js';
+import { createInputError } from './input.js';
 import { maskSecrets, maskUrl } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
 import type { PostResult } from './post-callback.js';
@@ -162,12 +162,9 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     if (next !== undefined && next !== queue[0]) start(next);
   }
 
-  /** Cancels the pause of a waiting callback. Returns false if the callback is not in a pause. */
-  function endPause({ view }: KeptCallback): boolean {
-    const cancel = pauses.get(view.id);
+  function endPause({ view }: KeptCallback): void {
+    pauses.get(view.id)?.();
     pauses.delete(view.id);
-    cancel?.();
-    return cancel !== undefined;
   }
 
   /** Posts a callback, and decides whether it is posted again. */
@@ -219,40 +216,35 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
 
   async function resend(id: number, variant: Variant | null): Promise<SandboxCallback> {
     const { view, entry } = find(id, 'send a callback again');
-    const { environment, job, linkRefId, resultCode, url } = view;
-    const about = { environment, job, linkRefId, resultCode, url, variant, copyOf: view.copyOf ?? id };
-    const again = add({ entry, isRepeated: false }, about);
-    await runNow(again, (work) => attempt(again, work.signal));
-    return again.view;
+    return deliverNow(add({ entry, isRepeated: false }, { ...view, variant, copyOf: view.copyOf ?? id }));
   }
 
   async function retryNow(id: number): Promise<SandboxCallback> {
     const kept = find(id, 'retry a callback');
     const { state, nextAttemptAt } = kept.view;
-    if (state === 'gave_up' && !posting.has(kept)) await runNow(kept, (work) => attempt(kept, work.signal));
-    else if (nextAttemptAt !== null) await runNow(kept, (work) => deliver(kept, work));
-    else
-      throw createCallbackError(
-        'must be the id of a callback that waits for its next delivery or was given up',
-        'retry a callback',
-      );
-    return kept.view;
+    if (nextAttemptAt === null && (state !== 'gave_up' || posting.has(kept))) {
+      const message = 'must be the id of a callback that waits for its next delivery or was given up';
+      throw createInputError('callbackId', message, 'retry a callback');
+    }
+    return deliverNow(kept);
   }
 
-  async function runNow(kept: KeptCallback, deliverNow: (work: Work) => Promise<void>): Promise<void> {
+  async function deliverNow(kept: KeptCallback): Promise<SandboxCallback> {
     const work = settings.work();
-    const task = deliverNow(work);
+    const task = deliver(kept, work);
     // The pause ends after the delivery has begun. In the other order, `idle` would resolve too early.
     work.run(task);
     endPause(kept);
     await task;
+    return kept.view;
   }
 
   function stopTrying(id: number): SandboxCallback {
     const kept = find(id, 'stop a callback');
     const { view } = kept;
-    if (view.state !== 'waiting')
-      throw createCallbackError('must be the id of a callback that is waiting', 'stop a callback');
+    if (view.state !== 'waiting') {
+      throw createInputError('callbackId', 'must be the id of a callback that is waiting', 'stop a callback');
+    }
     kept.isRepeated = false;
     if (posting.has(kept)) return view;
     view.state = 'gave_up';
@@ -265,8 +257,8 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
 
   function find(id: number, task: string): KeptCallback {
     const kept = known.get(id);
-    if (kept === undefined) throw createCallbackError('must be the id of a callback that is remembered', task);
-    return kept;
+    if (kept !== undefined) return kept;
+    throw createInputError('callbackId', 'must be the id of a callback that is remembered', task);
   }
 
   return {
@@ -295,8 +287,4 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
       pauses.clear();
     },
   };
-}
-
-function createCallbackError(message: string, task: string): HostedValidationError {
-  return new HostedValidationError([{ path: 'callbackId', message }], { task });
 }

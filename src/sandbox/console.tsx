@@ -11,8 +11,8 @@ import { isHttpUrl } from '../protocol/http-url.js';
 import { routes } from '../protocol/routes.js';
 import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob } from '../testing/store.js';
-import { checkInput, failNext, failNextInput } from './controls.js';
-import { variants } from './faults.js';
+import { entryActs, failNext } from './controls.js';
+import { checkInput, failNextInput } from './input.js';
 import type { KeptBodies, KeptTexts } from './kept-bodies.js';
 import { isOutcome } from './outcomes.js';
 import { Connect, ConnectPage, type ConnectView, DeletePage } from './pages/connect.js';
@@ -203,19 +203,14 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const page = <CallbackPage {...{ ...frameOf(c), callback, texts }} />;
     return respondWithText(c, texts ?? {}) ?? respondWith(c, page);
   });
-  type Act = (id: number, fields: URLSearchParams) => Promise<{ readonly id: number }>;
-  const act = (list: string, name: string, done: Done, run: Act) =>
+  for (const { list, name, done, run } of entryActs) {
     app.post(`/console/${list}/:id/${name}`, async (c) => {
-      const { id } = await run(Number(c.req.param('id')), new URLSearchParams(await c.req.text()));
+      const { variant } = Object.fromEntries(new URLSearchParams(await c.req.text()));
+      const input = variant === undefined || variant === 'genuine' ? {} : { variant };
+      const { id } = await run(sandbox, Number(c.req.param('id')), input);
       return goTo(c, `/console/${list}/${id}`, done);
     });
-  act('requests', 'replay', 'replayed', sandbox.replay);
-  act('callbacks', 'retry', 'retried', sandbox.retryNow);
-  act('callbacks', 'stop', 'stopped', sandbox.stopTrying);
-  act('callbacks', 'resend', 'resent', (id, fields) => {
-    const variant = variants.find((known) => known === fields.get('variant'));
-    return sandbox.resend(id, variant && { variant });
-  });
+  }
 
   app.post('/console/faults', async (c) => {
     const fields = Object.fromEntries(new URLSearchParams(await c.req.text()));

@@ -6,66 +6,14 @@
 
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
-import * as z from 'zod/mini';
-import { HostedValidationError } from '../errors/errors.js';
-import type { IdType } from '../links/types.js';
-import { type Environment, environments } from '../options.js';
-import { type OperationName, routes } from '../protocol/routes.js';
-import { parseJson } from '../runtime/untrusted-objects.js';
+import type * as z from 'zod/mini';
+import { parseJson, withoutUndefined } from '../runtime/untrusted-objects.js';
 import type { MockFault } from '../testing/types.js';
-import { check, inputObject } from '../validation/check.js';
-import { anyString, choice, integer, stringOf } from '../validation/input.js';
-import { faultTexts, variants } from './faults.js';
-import { outcomeNames } from './outcomes.js';
-import type { Sandbox, SandboxOutcome } from './types.js';
-
-const environment = choice<Environment>(environments, 'must be "sandbox" or "production"');
-const outcome = choice<SandboxOutcome>(outcomeNames, `must be one of ${outcomeNames.join(', ')}`);
-const operationNames = Object.keys(routes) as OperationName[];
-const variant = choice(variants, 'must be "forged", "stale", "altered" or "unsigned", or left out');
-const faultKinds = Object.keys(faultTexts) as readonly MockFault['kind'][];
-
-const playInput = inputObject({
-  refId: anyString,
-  outcome,
-  environment: z.optional(environment),
-  idType: z.optional(inputObject({ country: anyString, idType: anyString, verificationMethod: z.optional(anyString) })),
-});
-
-const resendInput = inputObject({ variant: z.optional(variant) });
-
-/** A fault for the next requests. */
-export const failNextInput = inputObject({
-  environment: z.optional(environment),
-  operation: choice(operationNames, `must be one of ${operationNames.join(', ')}`),
-  fault: inputObject(
-    {
-      kind: choice(faultKinds, `must be one of ${faultKinds.join(', ')}`),
-      status: z.optional(integer(200, 599)),
-      body: z.optional(z.unknown()),
-      // Node cannot send a header that contains, for example, a line end.
-      retryAfter: z.optional(stringOf(/^[\x20-\x7e]*$/, 'must contain only printable ASCII characters')),
-    },
-    'must be an object with the property "kind"',
-  ).check(
-    z.refine(
-      (fault) => fault.kind !== 'status' || fault.status !== undefined,
-      'must have a "status" if its kind is "status"',
-    ),
-  ),
-  times: z.optional(integer(0, 1_000_000)),
-});
-
-/**
- * Checks the input of a control.
- *
- * @throws {HostedValidationError} when the input is invalid; the error names every problem.
- */
-export function checkInput<T>(schema: z.ZodMiniType<T>, given: unknown): T {
-  const { data, issues } = check(schema, given);
-  if (data === undefined) throw new HostedValidationError(issues, { task: 'run a control' });
-  return data;
-}
+import { inputObject } from '../validation/check.js';
+import { integer } from '../validation/input.js';
+import { checkInput, failNextInput, playInput, resendInput } from './input.js';
+import type { Done } from './pages/console-layout.js';
+import type { Sandbox, SandboxCallback, SandboxRequest } from './types.js';
 
 /** Makes the next requests fail. */
 export function failNext({ service }: Pick<Sandbox, 'service'>, input: z.output<typeof failNextInput>): void {
@@ -75,6 +23,26 @@ export function failNext({ service }: Pick<Sandbox, 'service'>, input: z.output<
   const fault = { kind, ...Object.fromEntries(given) } as MockFault;
   service[input.environment ?? 'sandbox'].failNext(input.operation, fault, input.times);
 }
+
+/** What can be done with an entry of a list: over HTTP, and on the page of the entry, which says then what was done. */
+interface EntryAct {
+  readonly list: 'requests' | 'callbacks';
+  readonly name: string;
+  readonly done: Done;
+  run(sandbox: Sandbox, id: number, input: unknown): Promise<SandboxRequest | SandboxCallback>;
+}
+
+export const entryActs: readonly EntryAct[] = [
+  { list: 'requests', name: 'replay', done: 'replayed', run: ({ replay }, id) => replay(id) },
+  { list: 'callbacks', name: 'retry', done: 'retried', run: ({ retryNow }, id) => retryNow(id) },
+  { list: 'callbacks', name: 'stop', done: 'stopped', run: ({ stopTrying }, id) => stopTrying(id) },
+  {
+    list: 'callbacks',
+    name: 'resend',
+    done: 'resent',
+    run: async ({ resend }, id, input) => resend(id, withoutUndefined(checkInput(resendInput, input))),
+  },
+];
 
 /** Creates the routes `/control/…`. */
 export function createControls(sandbox: Sandbox): Hono {
@@ -90,12 +58,10 @@ export function createControls(sandbox: Sandbox): Hono {
   app.get('/control/callbacks', (c) => c.json(after(sandbox.callbacks, c.req.query('after'))));
 
   app.post('/control/play', async (c) => {
-    const { refId, outcome, environment, idType } = checkInput(playInput, parseBody(await c.req.text()));
-    const options = { ...(environment && { environment }), ...(idType && { idType: idType as IdType }) };
-    return c.json(await sandbox.play(refId, outcome, options));
+    const { refId, outcome, ...options } = checkInput(playInput, parseBody(await c.req.text()));
+    return c.json(await sandbox.play(refId, outcome, withoutUndefined(options)));
   });
 
-  const callback = '/control/callbacks/:id';
   const known = async (c: Context, entries: readonly { readonly id: number }[], act: (id: number) => unknown) => {
     const id = Number(c.req.param('id'));
     const [, , list] = c.req.path.split('/');
@@ -106,13 +72,11 @@ export function createControls(sandbox: Sandbox): Hono {
     return c.json({ error: `No remembered entry has this id: see GET /control/${list}` }, 404);
   };
 
-  app.post(`${callback}/resend`, async (c) => {
-    const { variant } = checkInput(resendInput, parseBody(await c.req.text()));
-    return known(c, sandbox.callbacks, (id) => sandbox.resend(id, variant && { variant }));
-  });
-  app.post(`${callback}/retry`, (c) => known(c, sandbox.callbacks, sandbox.retryNow));
-  app.post(`${callback}/stop`, (c) => known(c, sandbox.callbacks, sandbox.stopTrying));
-  app.post('/control/requests/:id/replay', (c) => known(c, sandbox.requests, sandbox.replay));
+  for (const { list, name, run } of entryActs) {
+    app.post(`/control/${list}/:id/${name}`, (c) =>
+      known(c, sandbox[list], async (id) => run(sandbox, id, parseBody(await c.req.text()))),
+    );
+  }
   app.get('/control/faults', (c) => c.json(sandbox.faults));
   app.delete('/control/faults', (c) => {
     for (const { id } of sandbox.faults) sandbox.cancelFault(id);

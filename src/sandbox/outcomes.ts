@@ -18,15 +18,15 @@ export interface OutcomeResult {
   readonly success?: boolean;
 }
 
+type Results = readonly OutcomeResult[];
+
 /** The results of an outcome. */
 export interface OutcomePlan {
   /** The name of the outcome on the link's page. */
   readonly title: string;
   readonly explanation: string;
-  /** The results that are reported at once. */
-  readonly now: readonly OutcomeResult[];
-  /** The results that are reported after the review. */
-  readonly afterReview: readonly OutcomeResult[];
+  /** The results, in the order in which they are reported. Those after "under review" are reported after the review. */
+  readonly results: Results;
 }
 
 const approved: OutcomeResult = { code: '0810', text: 'Enroll User', type: 'SAIA', final: true, success: true };
@@ -46,46 +46,46 @@ export const outcomes: Readonly<Record<SandboxOutcome, OutcomePlan>> = {
   approved: {
     title: 'Approved',
     explanation: 'The person is who they say they are: code 0810.',
-    now: [approved],
-    afterReview: [],
+    results: [approved],
   },
   rejected: {
     title: 'Rejected',
     explanation: 'The selfie and the ID do not match: code 0811.',
-    now: [rejected],
-    afterReview: [],
+    results: [rejected],
   },
   review_approved: {
     title: 'Approved after a review',
     explanation: 'First the job is under review: code 0814. Then a person approves it: code 0810.',
-    now: [underReview],
-    afterReview: [approved],
+    results: [underReview, approved],
   },
   review_rejected: {
     title: 'Rejected after a review',
     explanation: 'First the job is under review: code 0814. Then a person rejects it: code 0816.',
-    now: [underReview],
-    afterReview: [rejectedByReview],
+    results: [underReview, rejectedByReview],
   },
   id_verified: {
     title: 'Approved, and the ID was read',
     explanation: 'The authority knows the ID: code 1012, with the data of the ID. Then the job succeeds: code 0810.',
-    now: [idRead, approved],
-    afterReview: [],
+    results: [idRead, approved],
   },
   id_not_found: {
     title: 'The ID is unknown',
     explanation: 'The authority does not know the ID: code 1013. Then the job fails: code 0811.',
-    now: [idUnknown, rejected],
-    afterReview: [],
+    results: [idUnknown, rejected],
   },
   never: {
     title: 'No result',
     explanation: 'The person leaves before the end: the job stays pending.',
-    now: [],
-    afterReview: [],
+    results: [],
   },
 };
+
+/** The results that are reported at once, and those that are reported after the review. */
+export function splitResults(outcome: SandboxOutcome): readonly [now: Results, afterReview: Results] {
+  const { results } = outcomes[outcome];
+  const count = results.indexOf(underReview) + 1 || results.length;
+  return [results.slice(0, count), results.slice(count)];
+}
 
 /** The results whose callbacks have pictures. */
 const pictured = new Set([approved.code, rejected.code, idRead.code]);

@@ -5,7 +5,6 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
@@ -15,9 +14,9 @@ import { createRunningService, type RunningService } from '../testing/running-se
 import type { MockService } from '../testing/types.js';
 import { type Callbacks, createCallbacks } from './callbacks.js';
 import { readDescription } from './description.js';
-import { type Variant, variants } from './faults.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest } from './http-server.js';
+import { checkInput, createInputError, environmentInput, playInput, resendInput } from './input.js';
 import type { Keeper } from './keep.js';
 import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
@@ -151,18 +150,18 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     requests,
     callbacks: callbacks.list,
     clientOptions(environment = 'sandbox') {
-      const { clientOptions } = service[checkEnvironment(environment)];
+      checkInput(environmentInput, { environment }, 'give the options of a client');
+      const { clientOptions } = service[environment];
       return { ...clientOptions, baseUrls: { ...clientOptions.baseUrls } };
     },
-    async play(refId, outcome, given = {}) {
-      const { environment = 'sandbox', idType } = given;
-      return simulation.play(refId, outcome, {
-        environment: checkEnvironment(environment),
-        ...(idType !== undefined && { idType }),
-      });
+    async play(refId, outcome, { environment: given, idType } = {}) {
+      const input = checkInput(playInput, { refId, outcome, environment: given, idType }, 'play an outcome');
+      const { environment = 'sandbox' } = input;
+      return simulation.play(input.refId, input.outcome, { environment, idType: input.idType });
     },
-    async resend(callbackId, given = {}) {
-      return callbacks.resend(callbackId, checkVariant(given.variant));
+    async resend(callbackId, { variant } = {}) {
+      const input = checkInput(resendInput, { variant }, 'send a callback again');
+      return callbacks.resend(callbackId, input.variant ?? null);
     },
     retryNow: async (callbackId) => callbacks.retryNow(callbackId),
     stopTrying: async (callbackId) => callbacks.stopTrying(callbackId),
@@ -265,24 +264,6 @@ function toWebRequest({ method, target, headers, body, signal }: ReceivedRequest
   const url = target.startsWith('/') ? origin + target : origin;
   const text = hasBody ? { body: new Uint8Array(body) } : {};
   return new Request(url, { method, headers: own as [string, string][], signal, ...text });
-}
-
-function checkEnvironment(environment: unknown): Environment {
-  const known = environments.find((name) => name === environment);
-  if (known !== undefined) return known;
-  throw createInputError('environment', 'must be "sandbox" or "production"', 'play an outcome');
-}
-
-function checkVariant(variant: unknown): Variant | null {
-  if (variant === undefined) return null;
-  const known = variants.find((name) => name === variant);
-  if (known !== undefined) return known;
-  const message = 'must be "forged", "stale", "altered" or "unsigned", or left out';
-  throw createInputError('variant', message, 'send a callback again');
-}
-
-function createInputError(path: string, message: string, task: string): HostedValidationError {
-  return new HostedValidationError([{ path, message }], { task });
 }
 
 /** Writes the signed body of a callback, in parts, and its text without the signature and the picture. */

@@ -4,17 +4,16 @@
  * @module
  */
 
-import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { IdType } from '../links/types.js';
 import { type Environment, environments } from '../options.js';
-import { isRecord } from '../runtime/untrusted-objects.js';
 import { type ControlContext, closedMessage, closedStateOf, startJob } from '../testing/controls.js';
 import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob, StoredLink, WireIdType } from '../testing/store.js';
 import type { Callbacks } from './callbacks.js';
+import { createInputError } from './input.js';
 import type { KeptState, PendingReview } from './kept-state.js';
-import { isOutcome, type OutcomeResult, outcomeNames, outcomes } from './outcomes.js';
+import { type OutcomeResult, outcomes, splitResults } from './outcomes.js';
 import { jobKey, linkKey } from './stories.js';
 import type { SandboxOutcome } from './types.js';
 import type { Work } from './work.js';
@@ -37,12 +36,18 @@ export interface FoundLink {
 
 type SimulationState = Pick<KeptState, 'reviews' | 'opened' | 'confirmed'>;
 
+interface PlayOptions {
+  readonly environment: Environment;
+  /** Default: the link's first ID type. */
+  readonly idType?: IdType | WireIdType | undefined;
+}
+
 export interface Simulation {
   findLink(refId: string): FoundLink | null;
   /** Remembers that a link's page was opened. */
   open(found: FoundLink): void;
   /** Starts a job, and reports the results of the outcome. */
-  play(refId: string, outcome: SandboxOutcome, at: { environment: Environment; idType?: IdType | WireIdType }): JobRef;
+  play(refId: string, outcome: SandboxOutcome, at: PlayOptions): JobRef;
   /** Completes a job at once, as a reviewer does. */
   complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void;
   /** Remembers that the final status of a job was fetched. */
@@ -87,7 +92,7 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     reviews.add(pending);
     const cancel = work().later(Math.max(0, pending.endsAt - Date.now()), () => {
       reviews.delete(pending);
-      for (const result of outcomes[pending.outcome].afterReview) report(pending.environment, pending.job, result);
+      for (const result of splitResults(pending.outcome)[1]) report(pending.environment, pending.job, result);
       onChange();
     });
     cancels.set(pending, cancel);
@@ -111,16 +116,14 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     play(refId, outcome, { environment, idType }) {
       const context = contextOf(environment);
       const link = checkLink(context, refId, environment);
-      if (!isOutcome(outcome)) throw createPlayError('outcome', `must be one of ${outcomeNames.join(', ')}`);
-      const chosen = chooseIdType(link, idType);
-      const job = startJob({ linkRefId: refId }, context, chosen);
-      const { now, afterReview } = outcomes[outcome];
+      const job = startJob({ linkRefId: refId }, context, chooseIdType(link, idType));
+      const [now, afterReview] = splitResults(outcome);
       for (const result of now) report(environment, job, result);
       if (afterReview.length > 0) review({ environment, job, outcome, endsAt: Date.now() + reviewMs });
       return job;
     },
     complete(environment, job, outcome) {
-      for (const result of outcomes[outcome].now) report(environment, job, result);
+      for (const result of outcomes[outcome].results) report(environment, job, result);
       // Reviews are cancelled after the callback has begun. In the other order, there would be no work for a moment,
       // and `idle` would resolve too early.
       const key = jobKey({ environment, job });
@@ -148,28 +151,25 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
   };
 }
 
+const task = 'play an outcome';
+
 function checkLink(context: ControlContext, refId: string, environment: Environment): StoredLink {
-  const link = typeof refId === 'string' ? context.store.findLink(refId) : undefined;
+  const link = context.store.findLink(refId);
   if (link === undefined) {
-    throw createPlayError('refId', `must be the reference id of a link of the environment "${environment}"`);
+    throw createInputError('refId', `must be the reference id of a link of the environment "${environment}"`, task);
   }
   const closed = closedStateOf(link, context);
   if (closed === null) return link;
-  throw createPlayError('refId', closedMessage(closed));
+  throw createInputError('refId', closedMessage(closed), task);
 }
 
 /** Finds the chosen ID type of a link. If `chosen` is undefined, returns the link's first ID type. */
 function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
   const [first] = idTypes;
   if (chosen === undefined) return first ?? null;
-  if (!isRecord(chosen)) throw createPlayError('idType', 'must be an object with "country" and "idType"');
   const name = 'idType' in chosen ? chosen.idType : chosen.id_type;
-  const country = String(chosen.country).toUpperCase();
+  const country = chosen.country.toUpperCase();
   const found = idTypes.find((entry) => entry.country === country && entry.id_type === name);
   if (found !== undefined) return found;
-  throw createPlayError('idType', 'must be one of the ID types that the link accepts');
-}
-
-function createPlayError(path: string, message: string): HostedValidationError {
-  return new HostedValidationError([{ path, message }], { task: 'play an outcome' });
+  throw createInputError('idType', 'must be one of the ID types that the link accepts', task);
 }

@@ -176,6 +176,7 @@ const mayCheckShapes = [
   'call/operation.ts',
   'call/call.ts',
   'sandbox/controls.ts',
+  'sandbox/input.ts',
   'sandbox/kept-state.ts',
   'sandbox/options.ts',
   'settings.ts',
