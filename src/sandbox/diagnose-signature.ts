@@ -90,7 +90,7 @@ function staleMessage(offMs: number): string {
 /** Finds the mistake that results in the received signature. */
 async function explain(request: WrongRequest, facts: SigningFacts): Promise<Diagnosis> {
   for (const { problem, message, candidates } of mistakesOf(request, facts)) {
-    for (const candidate of await candidates(request, facts)) {
+    for (const candidate of await candidates()) {
       const [signature, signedText] = typeof candidate === 'string' ? [candidate] : candidate;
       if (signature === request.signature) return { ...found(problem, message), ...(signedText && { signedText }) };
     }

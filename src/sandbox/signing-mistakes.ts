@@ -43,7 +43,7 @@ export interface WrongRequest extends SignedRequest {
 export interface Mistake {
   readonly problem: SignatureProblem;
   readonly message: string;
-  candidates(request: WrongRequest, facts: SigningFacts): Promise<Iterable<Candidate>> | Iterable<Candidate>;
+  candidates(): Promise<readonly Candidate[]> | readonly Candidate[];
 }
 
 /** A signature, with the text that was signed if showing it helps. */
@@ -51,74 +51,114 @@ type Candidate = string | readonly [signature: string, signedText: string];
 
 /** The mistakes that may explain a signature, in the order in which they are tried. */
 export function mistakesOf(request: WrongRequest, facts: SigningFacts): readonly Mistake[] {
-  const { apiKeys } = facts;
-  const known = apiKeys === null ? anyScheme : [...anyScheme, ...hmacMistakes(request, { ...facts, apiKeys })];
-  return order.flatMap((problem) => known.filter((mistake) => mistake.problem === problem));
+  const { environment, timestamp } = request;
+  const { sign, partnerId, wire, apiKeys } = facts;
+  const { signedText } = timestamp;
+  const text = textOf(signedText, partnerId);
+  /** Without the key of HMAC, its mistakes have no signatures. */
+  const ofKey = (create: (key: string) => readonly Candidate[]) => () => (apiKeys ? create(apiKeys[environment]) : []);
+  const signed = (messages: readonly string[]) =>
+    ofKey((key) => messages.map((message) => [base64(message, key), message] as const));
+  return [
+    {
+      problem: 'leading_zeros',
+      message: 'Sign the partner id with its leading zeros: the signed text has the partner id without them',
+      async candidates() {
+        const bare = partnerId.replace(/^0+/, '');
+        return bare === partnerId ? [] : [[await sign(environment, signedText, bare), textOf(signedText, bare)]];
+      },
+    },
+    {
+      problem: 'timestamp_text',
+      message:
+        'Sign exactly the string that is sent as "timestamp": the signed text has the time in another form, or has another time',
+      candidates: () =>
+        Promise.all(
+          spellingsOf(timestamp).map(
+            async (other) => [await sign(environment, other, partnerId), textOf(other, partnerId)] as const,
+          ),
+        ),
+    },
+    {
+      problem: 'other_environment',
+      message:
+        'Use the key of the environment that the request is sent to: this signature was made with the key of the other environment',
+      candidates: async () => [await sign(environment === 'sandbox' ? 'production' : 'sandbox', signedText, partnerId)],
+    },
+    {
+      problem: 'context',
+      message: `End the signed text with "${assumedSignatureContext}": the text that was signed ends differently`,
+      candidates: signed(otherContexts(wire).map((context) => signedText + partnerId + context)),
+    },
+    {
+      problem: 'order',
+      message: `Sign timestamp, partner id and "${assumedSignatureContext}" in this order, with nothing between them`,
+      candidates: signed(otherOrders(signedText, partnerId)),
+    },
+    {
+      problem: 'encoding',
+      message:
+        'Send the 32 bytes of the signature as base64 with "+", "/" and "=": the bytes are right, but their encoding is not',
+      candidates: ofKey((key) => otherEncodings(hmac(text, key))),
+    },
+    {
+      problem: 'key_whitespace',
+      message: 'Remove blanks, line ends and quotation marks around the key in the code that reads it',
+      candidates: ofKey((key) => paddedKeys(key).map((padded) => base64(text, padded))),
+    },
+    {
+      problem: 'key_decoded',
+      message:
+        'Use the key unchanged, as a string: this signature was made with a key that had been encoded or decoded (base64 or hex)',
+      candidates: ofKey((key) => decodedKeys(key).map((bytes) => base64(text, bytes))),
+    },
+    {
+      problem: 'body_signed',
+      message: `Sign timestamp, partner id and "${assumedSignatureContext}" alone: this signature covers the body, too`,
+      candidates: ofKey((key) => textsWithBody(request, text).map((message) => base64(message, key))),
+    },
+    {
+      problem: 'algorithm',
+      message:
+        'Sign with HMAC-SHA256: this signature was made with another algorithm, such as HMAC-SHA1 or HMAC-SHA512',
+      candidates: ofKey((key) =>
+        ['sha1', 'sha512', 'sha384', 'sha224'].flatMap((name) => inBoth(createHmac(name, key).update(text).digest())),
+      ),
+    },
+    {
+      problem: 'swapped',
+      message: 'Swap the arguments of the HMAC: the signed text was used as the key, and the key as the text',
+      candidates: ofKey((key) => inBoth(hmac(key, text))),
+    },
+    {
+      problem: 'unkeyed',
+      message: 'Sign with HMAC-SHA256 and the key: this signature is a hash that anyone can compute without the key',
+      candidates: () => unkeyedHashes(request, partnerId),
+    },
+  ];
 }
 
-/** The order in which mistakes are tried. */
-const order: readonly SignatureProblem[] = [
-  'leading_zeros',
-  'timestamp_text',
-  'other_environment',
-  'context',
-  'order',
-  'encoding',
-  'key_whitespace',
-  'key_decoded',
-  'body_signed',
-  'algorithm',
-  'swapped',
-  'unkeyed',
-];
+function hmac(text: string, key: string | Buffer): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
 
-/** The mistakes that can be found with every scheme. */
-const anyScheme: readonly Mistake[] = [
-  {
-    problem: 'leading_zeros',
-    message: 'Sign the partner id with its leading zeros: the signed text has the partner id without them',
-    candidates: async ({ environment, timestamp }, { sign, partnerId }) => {
-      const bare = partnerId.replace(/^0+/, '');
-      const { signedText } = timestamp;
-      return bare === partnerId ? [] : [[await sign(environment, signedText, bare), textOf(signedText, bare)]];
-    },
-  },
-  {
-    problem: 'timestamp_text',
-    message:
-      'Sign exactly the string that is sent as "timestamp": the signed text has the time in another form, or has another time',
-    candidates: ({ environment, timestamp }, { sign, partnerId }) =>
-      Promise.all(
-        spellingsOf(timestamp).map(
-          async (text) => [await sign(environment, text, partnerId), textOf(text, partnerId)] as const,
-        ),
-      ),
-  },
-  {
-    problem: 'other_environment',
-    message:
-      'Use the key of the environment that the request is sent to: this signature was made with the key of the other environment',
-    candidates: async ({ environment, timestamp }, { sign, partnerId }) => [
-      await sign(environment === 'sandbox' ? 'production' : 'sandbox', timestamp.signedText, partnerId),
-    ],
-  },
-  {
-    problem: 'unkeyed',
-    message: 'Sign with HMAC-SHA256 and the key: this signature is a hash that anyone can compute without the key',
-    candidates: ({ signature, timestamp: { signedText } }, { partnerId }) => {
-      const texts = [`${Number(partnerId)}:${signedText}`, `${partnerId}:${signedText}`, textOf(signedText, partnerId)];
-      const digests = ['sha256', 'sha1', 'sha512'].flatMap((name) =>
-        texts.flatMap((text) => {
-          const digest = createHash(name).update(text).digest();
-          return [digest.toString('hex'), digest.toString('base64')];
-        }),
-      );
-      // An older scheme sends encrypted bytes, "|" and the digest.
-      const [, trailing] = signature.split('|');
-      return trailing !== undefined && digests.includes(trailing) ? [signature] : digests;
-    },
-  },
-];
+function base64(text: string, key: string | Buffer): string {
+  return hmac(text, key).toString('base64');
+}
+
+function inBoth(digest: Buffer): readonly string[] {
+  return [digest.toString('base64'), digest.toString('hex')];
+}
+
+function unkeyedHashes({ signature, timestamp: { signedText } }: WrongRequest, partnerId: string): readonly string[] {
+  const texts = [`${Number(partnerId)}:${signedText}`, `${partnerId}:${signedText}`, textOf(signedText, partnerId)];
+  const digests = ['sha256', 'sha1', 'sha512'].flatMap((name) =>
+    texts.flatMap((text) => inBoth(createHash(name).update(text).digest())),
+  );
+  // An older scheme sends encrypted bytes, "|" and the digest.
+  const [, trailing] = signature.split('|');
+  return trailing !== undefined && digests.includes(trailing) ? [signature] : digests;
+}
 
 function textOf(timestamp: string, partnerId: string): string {
   return timestamp + partnerId + assumedSignatureContext;
@@ -153,70 +193,6 @@ function spellingsOf({ signedText, ms }: ParsedTimestamp): readonly string[] {
   const near = Array.from({ length: 2 * maxReadingGapMs + 1 }, (_, index) => ms + index - maxReadingGapMs);
   const readings = near.flatMap((nearMs) => [new Date(nearMs).toISOString(), String(nearMs)]);
   return [...spellings, ...finer, ...numbers, ...texts, ...readings];
-}
-
-interface HmacFacts extends SigningFacts {
-  readonly apiKeys: Readonly<Record<Environment, string>>;
-}
-
-/** The mistakes that can be found only with HMAC. */
-function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacFacts): readonly Mistake[] {
-  const key = apiKeys[request.environment];
-  const { signedText } = request.timestamp;
-  const text = textOf(signedText, partnerId);
-  const hmac = (message: string, withKey: string | Buffer = key) =>
-    createHmac('sha256', withKey).update(message).digest();
-  const base64 = (message: string, withKey?: string | Buffer) => hmac(message, withKey).toString('base64');
-  const signed = (message: string) => [base64(message), message] as const;
-  return [
-    {
-      problem: 'context',
-      message: `End the signed text with "${assumedSignatureContext}": the text that was signed ends differently`,
-      candidates: () => otherContexts(wire).map((context) => signed(signedText + partnerId + context)),
-    },
-    {
-      problem: 'order',
-      message: `Sign timestamp, partner id and "${assumedSignatureContext}" in this order, with nothing between them`,
-      candidates: () => otherOrders(signedText, partnerId).map(signed),
-    },
-    {
-      problem: 'encoding',
-      message:
-        'Send the 32 bytes of the signature as base64 with "+", "/" and "=": the bytes are right, but their encoding is not',
-      candidates: () => otherEncodings(hmac(text)),
-    },
-    {
-      problem: 'key_whitespace',
-      message: 'Remove blanks, line ends and quotation marks around the key in the code that reads it',
-      candidates: () => paddedKeys(key).map((padded) => base64(text, padded)),
-    },
-    {
-      problem: 'key_decoded',
-      message:
-        'Use the key unchanged, as a string: this signature was made with a key that had been encoded or decoded (base64 or hex)',
-      candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
-    },
-    {
-      problem: 'body_signed',
-      message: `Sign timestamp, partner id and "${assumedSignatureContext}" alone: this signature covers the body, too`,
-      candidates: () => textsWithBody(request, text).map((message) => base64(message)),
-    },
-    {
-      problem: 'algorithm',
-      message:
-        'Sign with HMAC-SHA256: this signature was made with another algorithm, such as HMAC-SHA1 or HMAC-SHA512',
-      candidates: () =>
-        ['sha1', 'sha512', 'sha384', 'sha224'].flatMap((name) => {
-          const digest = createHmac(name, key).update(text).digest();
-          return [digest.toString('base64'), digest.toString('hex')];
-        }),
-    },
-    {
-      problem: 'swapped',
-      message: 'Swap the arguments of the HMAC: the signed text was used as the key, and the key as the text',
-      candidates: () => [base64(key, text), hmac(key, text).toString('hex')],
-    },
-  ];
 }
 
 function otherContexts({ brand }: Wire): readonly string[] {
