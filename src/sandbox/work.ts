@@ -20,51 +20,40 @@ export interface Work {
 /** Creates an empty list of work. */
 export function createWork(): Work {
   const ending = new AbortController();
-  const timers = new Set<NodeJS.Timeout>();
-  let running = 0;
-  let waiting: (() => void)[] = [];
+  const running = new Set<Promise<void>>();
+  const cancels = new Set<() => void>();
 
-  function settle(): void {
-    if (timers.size > 0 || running > 0) return;
-    const resolvers = waiting;
-    waiting = [];
-    for (const resolve of resolvers) resolve();
+  function run(task: Promise<void>): void {
+    running.add(task);
+    void task.finally(() => running.delete(task));
   }
 
   function later(ms: number, act: () => void): () => void {
     if (ending.signal.aborted) return () => {};
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      act();
-      settle();
-    }, ms);
-    timers.add(timer);
-    return () => {
-      clearTimeout(timer);
-      timers.delete(timer);
-      settle();
-    };
+    let cancel = () => {};
+    const waiting = new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        act();
+        cancel();
+      }, ms);
+      cancel = () => {
+        clearTimeout(timer);
+        cancels.delete(cancel);
+        resolve();
+      };
+    });
+    cancels.add(cancel);
+    run(waiting);
+    return cancel;
   }
 
-  function run(task: Promise<void>): void {
-    running += 1;
-    void task.finally(() => {
-      running -= 1;
-      settle();
-    });
-  }
-
-  function idle(): Promise<void> {
-    return new Promise((resolve) => {
-      waiting.push(resolve);
-      settle();
-    });
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running);
   }
 
   async function stop(): Promise<void> {
     ending.abort(new Error('the sandbox was reset or stopped'));
-    for (const timer of timers) clearTimeout(timer);
-    timers.clear();
+    for (const cancel of cancels) cancel();
     await idle();
   }
 
