@@ -68,18 +68,45 @@ export async function postCallback(posting: Posting): Promise<PostResult> {
   }
 }
 
-function post(posting: Posting): Promise<{ status: number; response: string }> {
+async function post(posting: Posting): Promise<{ status: number; response: string }> {
   const { url, body, callbackHosts, ownPort, signal } = posting;
   const size = sizeOf(posting);
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  const isAllowed = (address: string) => isLoopback(address) || callbackHosts.includes(address) || namesHost;
   const namesHost = callbackHosts.includes(host);
   const isOwnPort = Number(port || defaultPorts[protocol]) === ownPort;
-  const isSelf = (address: string) => isOwnPort && isLoopback(address);
+
+  /** Chooses the allowed ones of a host's addresses. Throws if there is none. */
+  function choose(found: readonly LookupAddress[]): readonly LookupAddress[] {
+    const allowed = found.filter(({ address }) => namesHost || isLoopback(address) || callbackHosts.includes(address));
+    if (allowed.length === 0) {
+      throw new NotAllowedError(`${host} is not on this machine: allow it with "callbackHosts", or --allow-callbacks`);
+    }
+    if (isOwnPort && allowed.some(({ address }) => isLoopback(address))) {
+      throw new NotAllowedError('this is the sandbox itself: give the URL of the server that receives callbacks');
+    }
+    return allowed;
+  }
+
+  /** Gives only allowed addresses. */
+  const pinnedLookup: LookupFunction = (name, options, callback) =>
+    lookup(name, { ...options, all: true }, (error, found) => {
+      // A name that cannot be resolved does not belong to this machine. If `callbackHosts` does not have the name, the
+      // callback is not allowed, so it is not posted again. If `callbackHosts` has the name, this is an ordinary
+      // connection error, and the callback may be posted again.
+      if (error !== null && namesHost) return callback(error, '', 0);
+      try {
+        const allowed = choose(found ?? []);
+        const [{ address, family } = { address: '', family: 0 }] = allowed;
+        if (options.all) callback(null, [...allowed]);
+        else callback(null, address, family);
+      } catch (notAllowed) {
+        callback(notAllowed as Error, '', 0);
+      }
+    });
+
   // Node does not call `lookup` for an IP address, so an IP address is checked here.
-  if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(createNotAllowed(host));
-  if (isIP(host) !== 0 && isSelf(host)) return Promise.reject(createSelf());
+  if (isIP(host) !== 0) choose([{ address: host, family: isIP(host) }]);
   const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
   return new Promise((resolve, reject) => {
     const request = send(url, {
@@ -87,7 +114,7 @@ function post(posting: Posting): Promise<{ status: number; response: string }> {
       headers: { 'content-type': 'application/json', 'content-length': size, 'user-agent': callbackUserAgent },
       // Each callback gets a new connection, because the address of a reused connection would not be checked.
       agent: false,
-      lookup: pinnedLookup({ isAllowed, isSelf, namesHost }),
+      lookup: pinnedLookup,
     });
     const end = () => request.destroy(new Error('the sandbox was reset or stopped'));
     const timer = setTimeout(() => request.destroy(new Error(lateProblem)), timeoutMs);
@@ -125,38 +152,6 @@ function post(posting: Posting): Promise<{ status: number; response: string }> {
     for (const part of body) request.write(part);
     request.end();
   });
-}
-
-interface Judgement {
-  isAllowed(address: string): boolean;
-  isSelf(address: string): boolean;
-  readonly namesHost: boolean;
-}
-
-/** Creates a lookup that gives only allowed addresses. The lookup fails if no address is allowed. */
-function pinnedLookup({ isAllowed, isSelf, namesHost }: Judgement): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      // A name that cannot be resolved does not belong to this machine. If `callbackHosts` does not have the name, the
-      // callback is not allowed, so it is not posted again. If `callbackHosts` has the name, this is an ordinary
-      // connection error, and the callback may be posted again.
-      if (error !== null) return callback(namesHost ? error : createNotAllowed(hostname), '', 0);
-      const allowed = found.filter(({ address }) => isAllowed(address));
-      const [first] = allowed;
-      if (first === undefined) return callback(createNotAllowed(hostname), '', 0);
-      if (allowed.some(({ address }) => isSelf(address))) return callback(createSelf(), '', 0);
-      if (options.all) callback(null, allowed);
-      else callback(null, first.address, first.family);
-    });
-  };
-}
-
-function createNotAllowed(host: string): NotAllowedError {
-  return new NotAllowedError(`${host} is not on this machine: allow it with "callbackHosts", or --allow-callbacks`);
-}
-
-function createSelf(): NotAllowedError {
-  return new NotAllowedError('this is the sandbox itself: give the URL of the server that receives callbacks');
 }
 
 function sizeOf({ body }: Posting): number {
