@@ -6,7 +6,6 @@
 
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
-import type * as z from 'zod/mini';
 import { parseJson, withoutUndefined } from '../runtime/untrusted-objects.js';
 import type { MockFault } from '../testing/types.js';
 import { inputObject } from '../validation/check.js';
@@ -16,12 +15,10 @@ import type { Done } from './pages/console-layout.js';
 import type { Sandbox, SandboxCallback, SandboxRequest } from './types.js';
 
 /** Makes the next requests fail. */
-export function failNext({ service }: Pick<Sandbox, 'service'>, input: z.output<typeof failNextInput>): void {
-  const { kind, status, body, retryAfter } = input.fault;
-  const details = { status, body, retryAfter };
-  const given = kind === 'status' ? Object.entries(details).filter(([, value]) => value !== undefined) : [];
-  const fault = { kind, ...Object.fromEntries(given) } as MockFault;
-  service[input.environment ?? 'sandbox'].failNext(input.operation, fault, input.times);
+export function failNext({ service }: Pick<Sandbox, 'service'>, input: unknown): void {
+  const { environment = 'sandbox', operation, fault, times } = checkInput(failNextInput, input);
+  const own = fault.kind === 'status' ? withoutUndefined(fault) : { kind: fault.kind };
+  service[environment].failNext(operation, own as MockFault, times);
 }
 
 /** What can be done with an entry of a list: over HTTP, and on the page of the entry, which says then what was done. */
@@ -88,7 +85,7 @@ export function createControls(sandbox: Sandbox): Hono {
   app.delete('/control/faults/:id', (c) => known(c, sandbox.faults, (id) => sandbox.cancelFault(id)));
 
   app.post('/control/fail-next', async (c) => {
-    failNext(sandbox, checkInput(failNextInput, parseBody(await c.req.text())));
+    failNext(sandbox, parseBody(await c.req.text()));
     return c.body(null, 204);
   });
 

@@ -44,6 +44,7 @@ const sections = [
   ['links', '/console/links', 'Links'],
   ['jobs', '/console/jobs', 'Jobs'],
   ['faults', '/console/faults', 'Faults'],
+  ['connect', '/console/connect', 'Connect'],
 ] as const;
 
 interface ConsolePageProps extends ConsoleFrame {
@@ -66,15 +67,10 @@ export function ConsolePage({ title, at, counts, done, children }: ConsolePagePr
                 class={name === 'failed' && counts.failed > 0 ? 'bad' : ''}
                 aria-current={url === at && 'page'}
               >
-                {label} <span class="count">{counts[name].toLocaleString('en')}</span>
+                {label} {name !== 'connect' && <span class="count">{counts[name].toLocaleString('en')}</span>}
               </a>
             </li>
           ))}
-          <li>
-            <a href="/console/connect" aria-current={at === '/console/connect' && 'page'}>
-              Connect
-            </a>
-          </li>
         </ul>
         <form method="get" action="/">
           <input

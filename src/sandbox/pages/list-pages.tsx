@@ -6,6 +6,7 @@
 
 import type { Child } from 'hono/jsx';
 import { type OperationName, routes } from '../../protocol/routes.js';
+import { parseJson } from '../../runtime/untrusted-objects.js';
 import { describeFault, faultTexts } from '../faults.js';
 import type { FoundLink } from '../simulation.js';
 import type { SandboxFault } from '../types.js';
@@ -45,22 +46,16 @@ const fields = [
   ['id_types', 'ID types (JSON list)', '[{"country":"NG","id_type":"BVN","verification_method":"enhanced_kyc"}]'],
 ] as const;
 
-/** Reads the fields of a new link, as the service expects them in a request. Empty fields are left out. */
+/**
+ * Reads the fields of a new link, as the service expects them in a request. Empty fields are left out. A list that is
+ * not JSON is sent as it is, so that the service says what is wrong.
+ */
 export function readNewLink(form: URLSearchParams): object {
   const given = fields.flatMap(([name]) => {
     const value = form.get(name)?.trim() ?? '';
-    return value === '' ? [] : [[name, name === 'id_types' ? parseList(value) : value]];
+    return value === '' ? [] : [[name, name === 'id_types' ? (parseJson(value) ?? value) : value]];
   });
   return { ...Object.fromEntries(given), ...(form.has('is_single_use') && { is_single_use: true }) };
-}
-
-/** A text that is not JSON is sent as it is, so that the service says what is wrong. */
-function parseList(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 export function LinksPage({ links, ...frame }: ConsoleFrame & { links: Part<FoundLink> }) {
