@@ -18,10 +18,8 @@ import { renderPage } from './pages/layout.js';
 import { NotFoundPage, ProblemPage } from './pages/link-page.js';
 import { icon, style } from './pages/style.js';
 
-export interface AppSettings extends Omit<ConsoleSettings, 'hasDescription'> {
+export interface AppSettings extends ConsoleSettings {
   readonly live: Live;
-  /** The text of the OpenAPI description. Null if the file is not installed. */
-  readonly description: string | null;
 }
 
 /**
@@ -91,6 +89,6 @@ export function createApp(settings: AppSettings): Hono {
     app.get('/openapi.yaml', (c) => c.body(description, 200, { 'content-type': 'application/yaml; charset=utf-8' }));
   }
   addLinkPages(app, settings);
-  addConsole(app, { ...settings, hasDescription: description !== null });
+  addConsole(app, settings);
   return app;
 }

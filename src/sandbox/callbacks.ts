@@ -8,21 +8,19 @@
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { Store } from '../testing/store.js';
-import type { Variant } from './faults.js';
-import { createInputError } from './input.js';
+import { checkInput, createInputError, resendInput } from './input.js';
 import { maskSecrets, maskUrl } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
+import type { SandboxSettings } from './options.js';
 import type { PostResult } from './post-callback.js';
 import { jobKey } from './stories.js';
-import type { SandboxCallback } from './types.js';
+import type { Sandbox, SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
 const deletedProblem = 'the job was deleted';
 
 export interface CallbackSettings {
-  readonly retriesMs: readonly number[];
-  readonly keep: number;
-  readonly defaultUrl: string | null;
+  readonly options: Pick<SandboxSettings, 'callbackRetriesMs' | 'keepRequests' | 'defaultCallbackUrl'>;
   work(): Work;
   storeOf(environment: Environment): Store;
   /** Whether the final status of a job was ever requested. */
@@ -36,21 +34,16 @@ export interface CallbackSettings {
   onChange(): void;
 }
 
+type ResendOptions = Parameters<Sandbox['resend']>[1];
 type CallbackState = Pick<KeptState, 'lastCallbackId' | 'callbacks'>;
 
-export interface Callbacks {
+export interface Callbacks extends Pick<Sandbox, 'resend' | 'retryNow' | 'stopTrying'> {
   /** The latest callbacks, oldest first. The array is never replaced, so callers can keep it. */
   readonly list: readonly SandboxCallback[];
   /**
    * Posts the callback of a job's result, after the job's earlier callbacks. If there is no callback URL, does nothing.
    */
   send(environment: Environment, job: JobRef, entry: number): void;
-  /** Posts a callback again, as a new callback with only one delivery. */
-  resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
-  /** Posts a callback at once that waits for its next delivery, or was given up. */
-  retryNow(id: number): Promise<SandboxCallback>;
-  /** Gives up a waiting callback. A delivery that is running is the last one. */
-  stopTrying(id: number): SandboxCallback;
   /** The state to save: the callbacks in the list, and waiting callbacks that were already removed from the list. */
   state(): CallbackState;
   /**
@@ -94,7 +87,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   function remember(kept: KeptCallback): void {
     known.set(kept.view.id, kept);
     list.push(kept.view);
-    const removed = list.length > settings.keep ? list.splice(0, list.length - settings.keep) : [];
+    const removed = list.splice(0, Math.max(0, list.length - settings.options.keepRequests));
     for (const { id } of removed) {
       known.delete(id);
       settings.onForget(id);
@@ -122,7 +115,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
 
   function receiverOf({ environment, linkRefId }: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null {
     const link = linkRefId === null ? undefined : settings.storeOf(environment).findLink(linkRefId);
-    return link?.callbackUrl ?? settings.defaultUrl;
+    return link?.callbackUrl ?? settings.options.defaultCallbackUrl ?? null;
   }
 
   function enqueue(kept: KeptCallback): void {
@@ -179,7 +172,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     const { view } = kept;
     const durationMs = Math.round(performance.now() - startedAt);
     view.attempts.push({ at, status, problem: problem ?? findMistake(view), durationMs });
-    const pauseMs = kept.isRepeated ? settings.retriesMs[view.attempts.length - 1] : undefined;
+    const pauseMs = kept.isRepeated ? settings.options.callbackRetriesMs[view.attempts.length - 1] : undefined;
     if (!isAllowed) view.state = 'not_allowed';
     else if (problem === null) view.state = 'delivered';
     else if (pauseMs === undefined || problem === deletedProblem) view.state = 'gave_up';
@@ -214,7 +207,8 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     }
   }
 
-  async function resend(id: number, variant: Variant | null): Promise<SandboxCallback> {
+  async function resend(id: number, given: ResendOptions = {}): Promise<SandboxCallback> {
+    const { variant = null } = checkInput(resendInput, { variant: given.variant }, 'send a callback again');
     const { view, entry } = find(id, 'send a callback again');
     return deliverNow(add({ entry, isRepeated: false }, { ...view, variant, copyOf: view.copyOf ?? id }));
   }
@@ -239,7 +233,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     return kept.view;
   }
 
-  function stopTrying(id: number): SandboxCallback {
+  async function stopTrying(id: number): Promise<SandboxCallback> {
     const kept = find(id, 'stop a callback');
     const { view } = kept;
     if (view.state !== 'waiting') {

@@ -12,7 +12,6 @@ import { routes } from '../protocol/routes.js';
 import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob } from '../testing/store.js';
 import { entryActs, failNext } from './controls.js';
-import { checkInput, failNextInput } from './input.js';
 import type { KeptBodies, KeptTexts } from './kept-bodies.js';
 import { isOutcome } from './outcomes.js';
 import { Connect, ConnectPage, type ConnectView, DeletePage } from './pages/connect.js';
@@ -38,7 +37,8 @@ export interface ConsoleSettings {
   readonly simulation: Simulation;
   readonly bodies: KeptBodies;
   readonly signing: SigningFacts;
-  readonly hasDescription: boolean;
+  /** The text of the OpenAPI description. Null if the file is not installed. */
+  readonly description: string | null;
   readonly send: ServiceHandler['send'];
   /** How many requests and callbacks were forgotten, because newer ones have taken their place. */
   forgotten(): number;
@@ -71,14 +71,21 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   const frameOf = (c: Context): ConsoleFrame => ({ counts: countAll(), done: c.req.query('done') });
 
   function connectView(c: Context): ConnectView {
-    const { hasDescription, signing } = settings;
+    const { description, signing } = settings;
     const { partnerId, apiKeys } = signing;
     const shell = shells.find((name) => name === c.req.query('shell')) ?? findShell(process.env);
     const path = routes['links.list'].path
       .replace('{brand}', running.wire.brand)
       .replace('{list}', running.wire.listMarker);
     const request = { environment: 'sandbox', operation: 'links.list', method: 'POST', path } as const;
-    return { partnerId, apiKeys, shell, baseUrls: sandbox.baseUrls, hasDescription, curl: curlOf(request, '{}') };
+    return {
+      partnerId,
+      apiKeys,
+      shell,
+      baseUrls: sandbox.baseUrls,
+      hasDescription: description !== null,
+      curl: curlOf(request, '{}'),
+    };
   }
 
   type Target = Pick<SandboxRequest, 'environment' | 'operation' | 'method' | 'path'>;
@@ -217,10 +224,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const [kind, status] = (fields.fault ?? '').split(/-(?=\d)/);
     const isLimited = status === '429';
     const fault = { kind, ...(status && { status: Number(status) }), ...(isLimited && { retryAfter: '1' }) };
-    failNext(
-      sandbox,
-      checkInput(failNextInput, { environment: fields.environment, operation: fields.operation, fault }),
-    );
+    failNext(sandbox, { environment: fields.environment, operation: fields.operation, fault });
     return goTo(c, '/console/faults', 'fault');
   });
   app.post('/console/faults/:id/cancel', (c) => {

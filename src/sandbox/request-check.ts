@@ -9,6 +9,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { isAnyAddress, toHostName } from './network-address.js';
+import type { SandboxSettings } from './options.js';
 
 /** Why a request is rejected before its body is read. */
 export interface Rejection {
@@ -17,13 +18,7 @@ export interface Rejection {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface RequestCheckSettings {
-  /** The address that the server listens on. */
-  readonly host: string;
-  readonly port: number;
-  /** The allowed names in lower case, with or without a port. */
-  readonly allowedHosts: readonly string[];
-}
+type Hosts = Pick<SandboxSettings, 'host' | 'allowedHosts'>;
 
 /** The largest body that is read, in bytes. */
 export const maxBodyBytes = 1_000_000;
@@ -35,8 +30,8 @@ export const callbackUserAgent = 'hosted-client-sandbox';
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Creates the function that checks the headers of a request. The function returns null if the request is accepted. */
-export function createRequestCheck(settings: RequestCheckSettings): (message: IncomingMessage) => Rejection | null {
-  const hosts = ownHosts(settings);
+export function createRequestCheck(settings: Hosts, port: number): (message: IncomingMessage) => Rejection | null {
+  const hosts = ownHosts(settings, port);
   const [first] = hosts;
   const isForOthers = isAnyAddress(settings.host);
   return (message) => {
@@ -81,7 +76,7 @@ export function readTarget(target: string): { readonly authority: string | null;
   return { authority: authority.toLowerCase(), path: path.startsWith('/') ? path : `/${path}` };
 }
 
-function ownHosts({ host, port, allowedHosts }: RequestCheckSettings): ReadonlySet<string> {
+function ownHosts({ host, allowedHosts }: Hosts, port: number): ReadonlySet<string> {
   const names = ['127.0.0.1', 'localhost', '[::1]', ...(isAnyAddress(host) ? [] : [toHostName(host)])];
   return new Set([
     ...names.flatMap((name) => withPort(name, port)),

@@ -16,7 +16,7 @@ import { type Callbacks, createCallbacks } from './callbacks.js';
 import { readDescription } from './description.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest } from './http-server.js';
-import { checkInput, createInputError, environmentInput, playInput, resendInput } from './input.js';
+import { checkInput, createInputError, environmentInput, playInput } from './input.js';
 import type { Keeper } from './keep.js';
 import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
@@ -46,7 +46,7 @@ export interface Kept {
 
 /** Creates a sandbox that responds to the requests of a server. It is empty, or has the saved state. */
 export function createRunningSandbox(settings: SandboxSettings, server: HttpServer, { keeper, kept }: Kept): Sandbox {
-  const { host, keepRequests, seed } = settings;
+  const { host, keepRequests, seed, failureRate } = settings;
   const { port } = server;
   const isForOthers = isAnyAddress(host);
   const origin = `http://${isForOthers ? '127.0.0.1' : toHostName(host)}:${port}`;
@@ -79,9 +79,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
   // One filler for the pictures of all callbacks.
   const filler = Buffer.alloc(settings.callbackBytes, 'A');
   const callbacks: Callbacks = createCallbacks({
-    retriesMs: settings.callbackRetriesMs,
-    keep: keepRequests,
-    defaultUrl: settings.defaultCallbackUrl ?? null,
+    options: settings,
     work: () => work,
     storeOf,
     isConfirmed: (environment, job) => simulation.confirmed.has(jobKey({ environment, job })),
@@ -121,8 +119,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     running,
     origin,
     signing,
-    failureRate: settings.failureRate,
-    random: () => random,
+    isFailing: () => failureRate > 0 && random.fraction() < failureRate,
     onRequest(request, writeTexts) {
       lastRequestId += 1;
       const entry = { id: lastRequestId, ...request };
@@ -137,7 +134,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       live.changed();
       // `failureRate` uses a sequence of random numbers, and the position in it is part of the saved state. A request
       // moves this position, so the state must be saved again.
-      if (settings.failureRate > 0) keeper?.changed(write);
+      if (failureRate > 0) keeper?.changed(write);
       tryCall(() => settings.onRequest?.(entry));
       return entry;
     },
@@ -159,12 +156,9 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       const { environment = 'sandbox' } = input;
       return simulation.play(input.refId, input.outcome, { environment, idType: input.idType });
     },
-    async resend(callbackId, { variant } = {}) {
-      const input = checkInput(resendInput, { variant }, 'send a callback again');
-      return callbacks.resend(callbackId, input.variant ?? null);
-    },
-    retryNow: async (callbackId) => callbacks.retryNow(callbackId),
-    stopTrying: async (callbackId) => callbacks.stopTrying(callbackId),
+    resend: callbacks.resend,
+    retryNow: callbacks.retryNow,
+    stopTrying: callbacks.stopTrying,
     get faults() {
       return environments.flatMap((environment) =>
         running.environments[environment]
@@ -237,7 +231,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       description: readDescription(),
     }),
   );
-  const check = createRequestCheck({ host, port, allowedHosts: settings.allowedHosts });
+  const check = createRequestCheck(settings, port);
   server.serve({
     maxBodyBytes,
     check(message) {

@@ -10,7 +10,6 @@ import { type Environment, environments } from '../options.js';
 import type { OperationName } from '../protocol/routes.js';
 import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturePropertyOf } from '../testing/authenticate.js';
-import type { Random } from '../testing/random.js';
 import type { Body } from '../testing/request-rules.js';
 import { createError, firstHalf, serviceCode, type WrittenResponse, writeResponse } from '../testing/responses.js';
 import { matchRoute, type RouteMatch } from '../testing/routing.js';
@@ -29,9 +28,8 @@ export interface ServiceHandlerSettings {
   readonly running: RunningService;
   readonly origin: string;
   readonly signing: SigningFacts;
-  /** The share of requests that get a response with status 503. */
-  readonly failureRate: number;
-  random(): Random;
+  /** Whether the next request for an operation gets a response with status 503. */
+  isFailing(): boolean;
   /** Called with each request, and with a function that writes the texts to keep of it. Returns the record. */
   onRequest(request: Omit<SandboxRequest, 'id'>, writeTexts: () => KeptTexts): SandboxRequest;
 }
@@ -73,7 +71,7 @@ interface Exchange extends Recorded {
 
 /** Creates the functions that respond to the requests of both environments. */
 export function createServiceHandler(settings: ServiceHandlerSettings): ServiceHandler {
-  const { running, origin, signing, failureRate, random, onRequest } = settings;
+  const { running, origin, signing, onRequest } = settings;
   const keys = Object.values(signing.apiKeys ?? {});
 
   type Operation = OperationName | null;
@@ -144,7 +142,7 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
         if (given.kind === 'stall') resolve(null);
       };
     });
-    const isFailing = route.operation !== null && failureRate > 0 && random().fraction() < failureRate;
+    const isFailing = route.operation !== null && settings.isFailing();
     if (isFailing) onFault({ kind: 'status', status: 503 });
     const response = isFailing
       ? Promise.resolve(writeResponse(createError('System error', serviceCode(route.operation, '01'), 503), {}))

@@ -9,7 +9,7 @@ import type { IdType } from '../links/types.js';
 import { type Environment, environments } from '../options.js';
 import { type ControlContext, closedMessage, closedStateOf, startJob } from '../testing/controls.js';
 import type { RunningService } from '../testing/running-service.js';
-import type { StoredJob, StoredLink, WireIdType } from '../testing/store.js';
+import type { StoredLink, WireIdType } from '../testing/store.js';
 import type { Callbacks } from './callbacks.js';
 import { createInputError } from './input.js';
 import type { KeptState, PendingReview } from './kept-state.js';
@@ -78,6 +78,13 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     return null;
   }
 
+  /** Remembers when something was first seen. */
+  function see(sightings: Map<string, number>, key: string): void {
+    if (sightings.has(key)) return;
+    sightings.set(key, Date.now());
+    onChange();
+  }
+
   /** Adds a result to a job, and posts the callback of this result. */
   function report(environment: Environment, job: JobRef, { success, ...result }: OutcomeResult): void {
     const { store } = contextOf(environment);
@@ -107,12 +114,7 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     opened,
     confirmed,
     findLink,
-    open({ environment, link }) {
-      const key = linkKey(environment, link.refId);
-      if (opened.has(key)) return;
-      opened.set(key, Date.now());
-      onChange();
-    },
+    open: ({ environment, link }) => see(opened, linkKey(environment, link.refId)),
     play(refId, outcome, { environment, idType }) {
       const context = contextOf(environment);
       const link = checkLink(context, refId, environment);
@@ -130,12 +132,7 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
       for (const pending of reviews) if (jobKey(pending) === key) cancelReview(pending);
     },
     confirm(environment, job) {
-      const stored: StoredJob | undefined = contextOf(environment).store.findJob(job);
-      if (stored === undefined || stored.outcome === null) return;
-      const key = jobKey({ environment, job });
-      if (confirmed.has(key)) return;
-      confirmed.set(key, Date.now());
-      onChange();
+      if (contextOf(environment).store.findJob(job)?.outcome) see(confirmed, jobKey({ environment, job }));
     },
     state: () => ({ reviews: [...reviews], opened: [...opened], confirmed: [...confirmed] }),
     restore(state) {
