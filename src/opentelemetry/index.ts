@@ -20,24 +20,40 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { ignoreErrors } from '../events.js';
 import type { WaitMessage } from '../jobs/wait-trace.js';
-import { type ChannelName, openChannel, runInside, type TraceMessage } from '../runtime/tracing-channel.js';
+import {
+  type ChannelName,
+  instruments,
+  openChannel,
+  runInside,
+  type TraceMessage,
+} from '../runtime/tracing-channel.js';
 import { copyProperties, hasMethods } from '../runtime/untrusted-objects.js';
 import { version } from '../settings.js';
+import type { BatchMessage, DeliveryMessage, Instruments } from '../tracking/instruments.js';
 import { createMeasurements } from './measurements.js';
-import { callbackDescription, callDescription, type Description, waitDescription } from './spans.js';
+import {
+  batchDescription,
+  callbackDescription,
+  callDescription,
+  type Description,
+  deliveryDescription,
+  toLink,
+  toTraceparent,
+  waitDescription,
+} from './spans.js';
 
 /**
  * Creates spans and metrics of calls, waits and callbacks, for every client in the process, including clients that
- * exist already. The spans are children of the active span. Spans that begin during a call (for example, spans of the
+ * exist already, and of the polls and deliveries of every tracker. The spans are children of the active span. Spans that begin during a call (for example, spans of the
  * instrumentation of fetch) are children of the call's span. Spans that begin in `onEvent` are children of the
- * callback's span. No attribute names a person, a job or a link.
+ * callback's span. A batch of polls and a delivery have traces of their own. No attribute names a person, a job or a link.
  *
  * This function needs `node:diagnostics_channel`, so it works only in Node, Bun, Deno, and Workers with
  * `nodejs_compat`. On other platforms, it does nothing. Call it once, when the process starts.
  *
- * @param options - The providers of spans and measurements.
+ * @param options - The providers of spans and measurements, and your trackers.
  * @returns An object with `disable()`, which stops the instrumentation.
- * @throws {HostedConfigError} when a provider has no `getTracer()` or `getMeter()`.
+ * @throws {HostedConfigError} when a provider has no `getTracer()` or `getMeter()`, or when a tracker is none.
  *
  * @example With the SDK's global providers
  * ```ts
@@ -50,14 +66,21 @@ export function instrument(
     tracerProvider?: object;
     /** An object with `getMeter()`. Default: the provider that is global when the first measurement is taken. */
     meterProvider?: object;
+    /**
+     * A tracker of `hosted-client/tracking`, or several. Their jobs, ages and problems become gauges, together. The spans of
+     * their deliveries are linked to the spans in which `track()` or `trackLink()` was called, or a callback received, in
+     * any process that passes its tracker.
+     */
+    tracker?: object | readonly object[];
   } = {},
 ): {
   /** Stops the instrumentation. Later calls have no span. Spans of running calls still end. */
   disable(): void;
 } {
-  const { tracerProvider, meterProvider } = readProviders(options);
+  const { tracerProvider, meterProvider, trackers } = readInput(options);
   const tracer = (tracerProvider ?? trace).getTracer('hosted-client', version);
-  const measurements = createMeasurements(() => meterProvider ?? metrics.getMeterProvider());
+  const measurements = createMeasurements(() => meterProvider ?? metrics.getMeterProvider(), trackers);
+  for (const tracker of trackers) tracker.findTrace = findTrace;
   const ends = [
     follow<CallMessage>('call', tracer, callDescription, (message, seconds, attributes) =>
       measurements.recordCall(seconds, Math.max(0, message.attempts - 1), attributes),
@@ -68,21 +91,34 @@ export function instrument(
     follow<CallbackMessage>('callback', tracer, callbackDescription, (_message, seconds, attributes) =>
       measurements.recordCallback(seconds, attributes),
     ),
+    follow<BatchMessage>('batch', tracer, batchDescription, measurements.recordBatch),
+    follow<DeliveryMessage>('delivery', tracer, deliveryDescription, (message, _seconds, attributes) =>
+      measurements.recordDelivery(message, attributes),
+    ),
   ];
   return {
     disable() {
       for (const end of ends) end();
+      measurements.stop();
+      for (const tracker of trackers) if (tracker.findTrace === findTrace) tracker.findTrace = null;
     },
   };
 }
 
-interface Providers {
-  readonly tracerProvider?: TracerProvider;
-  readonly meterProvider?: MeterProvider;
+function findTrace(): string | null {
+  const active = trace.getSpanContext(context.active());
+  return active ? toTraceparent(active) : null;
 }
 
-function readProviders(options: object): Providers {
-  const given = copyProperties(Object(options), ['tracerProvider', 'meterProvider']);
+interface Input {
+  readonly tracerProvider?: TracerProvider;
+  readonly meterProvider?: MeterProvider;
+  readonly trackers: readonly Instruments[];
+}
+
+function readInput(options: object): Input {
+  const given = copyProperties(Object(options), ['tracerProvider', 'meterProvider', 'tracker']);
+  const trackers = [given.tracker ?? []].flat().map((tracker) => Object(tracker)[instruments]);
   const issues: Issue[] = [];
   for (const [name, method] of [
     ['tracerProvider', 'getTracer'],
@@ -91,8 +127,10 @@ function readProviders(options: object): Providers {
     if (given[name] === undefined || hasMethods(given[name], method)) continue;
     issues.push({ path: name, message: `must have ${method}()` });
   }
+  if (trackers.some((found) => found === undefined))
+    issues.push({ path: 'tracker', message: 'must be a tracker of createTracker() or createTestTracker(), or a list' });
   if (issues.length > 0) throw new HostedConfigError(issues, { task: 'instrument the client' });
-  return given;
+  return { ...given, trackers };
 }
 
 type Measure<Message> = (
@@ -122,9 +160,11 @@ function follow<Message extends TraceMessage>(
   function begin(given: object): void {
     const message = given as Message;
     const { kind } = description;
+    const causes = description.causes?.(message);
     const span = tracer.startSpan(description.name(message), {
       kind,
       attributes: description.startAttributes(message),
+      ...(causes && { root: true, links: causes.map(toLink) }),
     });
     running.set(message, { span, startedAt: performance.now() });
     runningCount += 1;

@@ -4,8 +4,17 @@
  * @module
  */
 
-import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type BatchObservableResult,
+  type Counter,
+  createNoopMeter,
+  type Histogram,
+  type MeterProvider,
+} from '@opentelemetry/api';
 import { version } from '../settings.js';
+import type { BatchMessage, DeliveryMessage, Instruments as TrackerInstruments } from '../tracking/instruments.js';
+import { attributesOf } from './spans.js';
 
 /**
  * Records the metrics. The instruments are created at first use: if they were created before a provider is set, they
@@ -15,15 +24,31 @@ export interface Measurements {
   recordCall(seconds: number, retries: number, attributes: Attributes): void;
   recordWait(seconds: number, attributes: Attributes): void;
   recordCallback(seconds: number, attributes: Attributes): void;
+  recordBatch(message: BatchMessage): void;
+  recordDelivery(message: DeliveryMessage, attributes: Attributes): void;
+  /** Ends the gauges. */
+  stop(): void;
 }
 
-/** Creates the measurements. `findProvider` is called when the first measurement is recorded. */
-export function createMeasurements(findProvider: () => MeterProvider): Measurements {
+/**
+ * Creates the measurements. `findProvider` is called when the first measurement is recorded. If there is a provider
+ * already, the gauges of the trackers begin at once.
+ */
+export function createMeasurements(
+  findProvider: () => MeterProvider,
+  trackers: readonly TrackerInstruments[],
+): Measurements {
   let made: Instruments | undefined;
+  let stopGauges = () => {};
   const instruments = () => {
-    made ??= createInstruments(findProvider());
+    if (!made) {
+      made = createInstruments(findProvider());
+      if (trackers.length > 0) stopGauges = observe(findProvider(), trackers);
+    }
     return made;
   };
+  const isThere = () => findProvider().getMeter('hosted-client', version) !== createNoopMeter();
+  if (trackers.length > 0 && isThere()) instruments();
   return {
     recordCall(seconds, retries, attributes) {
       const { callDuration, retries: counter } = instruments();
@@ -36,7 +61,51 @@ export function createMeasurements(findProvider: () => MeterProvider): Measureme
       instruments().callbackDuration.record(seconds, attributes);
       instruments().callbacks.add(1, attributes);
     },
+    recordBatch(message) {
+      instruments().lateness.record(message.lateMs / 1_000);
+      for (const poll of message.polls) instruments().polls.add(1, attributesOf(poll));
+    },
+    recordDelivery({ durationMs, isDead }, attributes) {
+      instruments().deliveries.add(1, attributes);
+      if (durationMs !== null) instruments().handlerDuration.record(durationMs / 1_000, attributes);
+      if (isDead) instruments().deadLetters.add(1);
+    },
+    stop: () => stopGauges(),
   };
+}
+
+/** Observes the gauges at each export, with one statement for each tracker, until the returned function is called. */
+function observe(provider: MeterProvider, trackers: readonly TrackerInstruments[]): () => void {
+  const meter = provider.getMeter('hosted-client', version);
+  const gauge = (name: string, unit: string, description: string) =>
+    meter.createObservableGauge(`hosted.tracker.${name}`, { unit, description });
+  const jobs = gauge('jobs', '{job}', 'Jobs, tracked links and completions "unheard", by their state');
+  const overdue = gauge('overdue.age', 's', 'How late the most overdue poll is');
+  const waiting = gauge('waiting.age', 's', 'How long ago the oldest completion ended that is not handled');
+  const problem = gauge('problem', '{problem}', 'Whether a problem affects all jobs');
+  const seen = new Set<string>();
+  const gauges = [jobs, overdue, waiting, problem];
+
+  async function read(result: BatchObservableResult): Promise<void> {
+    const all = await Promise.all(trackers.map((tracker) => tracker.readGauges()));
+    for (const state of ['heard', 'tracking', 'handing_over', 'done', 'dead'] as const) {
+      const count = all.reduce((sum, each) => sum + each.jobs[state], 0);
+      result.observe(jobs, count, { 'hosted.state': state });
+    }
+    result.observe(overdue, Math.max(...all.map(({ overdueMs }) => overdueMs)) / 1_000);
+    result.observe(waiting, Math.max(...all.map(({ waitingMs }) => waitingMs)) / 1_000);
+    // A problem that is over is observed as 0, because some exporters repeat the last value of each attribute.
+    const problems = all.flatMap((each) => each.problem ?? []);
+    for (const code of problems) seen.add(code);
+    for (const code of seen) {
+      result.observe(problem, problems.filter((each) => each === code).length, { 'error.type': code });
+    }
+  }
+
+  // If the database cannot be used, there are no values.
+  const observed = (result: BatchObservableResult) => read(result).catch(() => undefined);
+  meter.addBatchObservableCallback(observed, gauges);
+  return () => meter.removeBatchObservableCallback(observed, gauges);
 }
 
 interface Instruments {
@@ -45,6 +114,11 @@ interface Instruments {
   readonly waitDuration: Histogram;
   readonly callbacks: Counter;
   readonly callbackDuration: Histogram;
+  readonly polls: Counter;
+  readonly lateness: Histogram;
+  readonly deliveries: Counter;
+  readonly handlerDuration: Histogram;
+  readonly deadLetters: Counter;
 }
 
 /**
@@ -67,5 +141,16 @@ function createInstruments(provider: MeterProvider): Instruments {
       description: 'Deliveries of callbacks',
     }),
     callbackDuration: seconds('hosted.client.callback.duration', 'Duration of handling callbacks', ofCalls),
+    polls: meter.createCounter('hosted.tracker.polls', { unit: '{poll}', description: 'Polls of jobs and links' }),
+    lateness: seconds('hosted.tracker.batch.lateness', 'Lateness of the earliest poll of each batch', ofWaits),
+    deliveries: meter.createCounter('hosted.tracker.deliveries', {
+      unit: '{delivery}',
+      description: 'Deliveries of completions',
+    }),
+    handlerDuration: seconds('hosted.tracker.handler.duration', 'Duration of handlers of completions', ofCalls),
+    deadLetters: meter.createCounter('hosted.tracker.dead_letters', {
+      unit: '{completion}',
+      description: 'Completions that have become dead letters',
+    }),
   };
 }

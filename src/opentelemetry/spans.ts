@@ -5,10 +5,11 @@
  * @module
  */
 
-import { type Attributes, SpanKind } from '@opentelemetry/api';
+import { type Attributes, type Link, SpanKind } from '@opentelemetry/api';
 import type { CallMessage } from '../call/attempt.js';
 import type { CallbackMessage } from '../callbacks/reports.js';
 import type { WaitMessage } from '../jobs/wait-trace.js';
+import type { BatchMessage, DeliveryMessage } from '../tracking/instruments.js';
 
 /** How the messages of a channel become spans and measurements. */
 export interface Description<Message> {
@@ -20,6 +21,8 @@ export interface Description<Message> {
   endAttributes(message: Message): Attributes;
   /** Whether the span has error status. */
   isFailure(message: Message): boolean;
+  /** Traces that led to the message, as `traceparent`. A span that has them is the root of its own trace. */
+  causes?(message: Message): readonly string[];
   /** The attributes of the measurements. Each attribute has only a few different values. */
   measuredAttributes(message: Message): Attributes;
 }
@@ -86,13 +89,57 @@ export const callbackDescription: Description<CallbackMessage> = {
     'messaging.operation.name': 'callback',
     'messaging.operation.type': 'process',
   }),
-  endAttributes: (message) => known({ ...deliveryOf(message), 'http.response.status_code': message.status }),
+  endAttributes: (message) => known(deliveryOf(message)),
   // A 4xx status is not an error, because anyone can post invalid callbacks. The spans of HTTP servers follow the same
   // rule.
   isFailure: ({ result }) => result === 'failed',
   measuredAttributes: (message) => known(deliveryOf(message)),
 };
 
-function deliveryOf({ result, errorCode }: CallbackMessage) {
-  return { 'hosted.result': result, 'error.type': errorCode };
+function deliveryOf({ result, status, errorCode }: CallbackMessage) {
+  return { 'hosted.result': result, 'http.response.status_code': status, 'error.type': errorCode };
+}
+
+/** How batches of polls of a tracker become spans and measurements. */
+export const batchDescription: Description<BatchMessage> = {
+  kind: SpanKind.INTERNAL,
+  name: () => 'hosted tracker.batch',
+  startAttributes: ({ jobs, lateMs }) => ({ 'hosted.jobs': jobs, 'hosted.lateness': lateMs / 1_000 }),
+  endAttributes: ({ errorCode }) => known({ 'error.type': errorCode }),
+  isFailure: ({ errorCode }) => errorCode !== null,
+  causes: () => [],
+  measuredAttributes: () => ({}),
+};
+
+/** The attributes of a poll's measurement. */
+export function attributesOf({ result, errorCode }: BatchMessage['polls'][number]): Attributes {
+  return known({ 'hosted.result': result, 'error.type': errorCode });
+}
+
+/** How deliveries of completions become spans and measurements. */
+export const deliveryDescription: Description<DeliveryMessage> = {
+  kind: SpanKind.CONSUMER,
+  name: () => 'hosted tracker.delivery',
+  startAttributes: ({ attempt, outcome }) => ({
+    'messaging.system': 'hosted',
+    'messaging.operation.name': 'delivery',
+    'messaging.operation.type': 'process',
+    'hosted.outcome': outcome,
+    'hosted.attempt': attempt,
+  }),
+  endAttributes: (message) => known({ 'hosted.result': message.result, 'error.type': message.errorCode }),
+  isFailure: ({ errorCode }) => errorCode !== null,
+  causes: ({ causes }) => causes,
+  measuredAttributes: ({ result }) => known({ 'hosted.result': result }),
+};
+
+/** Reads a trace context, which the tracker has checked. */
+export function toLink(traceparent: string): Link {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
+  return { context: { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true } };
+}
+
+/** Writes the trace context of a span. */
+export function toTraceparent({ traceId, spanId, traceFlags }: Link['context']): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }

@@ -9,7 +9,7 @@
 import { builtinModule } from './builtin-module.js';
 
 /** The channels. The full name of each channel begins with `hosted-client:`, for example `hosted-client:call`. */
-export type ChannelName = 'call' | 'wait' | 'callback';
+export type ChannelName = 'call' | 'wait' | 'callback' | 'delivery' | 'batch';
 
 /** The channel of one step of a trace, as `node:diagnostics_channel` creates it. */
 interface Channel {
@@ -42,6 +42,9 @@ export interface TraceMessage {
 /** The key of the function in {@link TraceMessage}. The key is the same in every copy of this package. */
 export const runInside: unique symbol = Symbol.for('hosted-client:runInside') as typeof runInside;
 
+/** The key of the part of a tracker that `instrument()` uses. The key is the same in every copy of this package. */
+export const instruments: unique symbol = Symbol.for('hosted-client:instruments') as typeof instruments;
+
 let channels: Readonly<Record<ChannelName, TracingChannel>> | null | undefined;
 
 /** The channel of this name; null if the platform has none. */
@@ -60,7 +63,13 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
     const isComplete = Object.hasOwn(Object.getPrototypeOf(channel), 'hasSubscribers');
     return isComplete ? channel : addSubscriberCheck(channel);
   };
-  return { call: open('call'), wait: open('wait'), callback: open('callback') };
+  return {
+    call: open('call'),
+    wait: open('wait'),
+    callback: open('callback'),
+    delivery: open('delivery'),
+    batch: open('batch'),
+  };
 }
 
 // The tracing channels of Bun lack this property.

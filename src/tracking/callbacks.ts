@@ -28,8 +28,11 @@ const everyOneIsNew: ReplayGuard = {
   forget: async () => {},
 };
 
-/** Creates the receiver. It calls `heard` after each callback that was stored. */
-export function createCallbackDoor(context: Context, heard: () => void): CallbackDoor {
+/**
+ * Creates the receiver. It calls `heard` after each callback that was stored. `findTrace` gives the trace context of a
+ * callback.
+ */
+export function createCallbackDoor(context: Context, heard: () => void, findTrace: () => string | null): CallbackDoor {
   const { settings, database, statements } = context;
   const { callbacks, environment } = settings.client;
 
@@ -49,7 +52,8 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
     // A callback without a readable date has been rejected as stale.
     const signedMs = signedAt?.getTime() ?? 0;
     const maxJobs = signedMs % 1_000 === 0 ? assumedMaxJobs.perSecond : assumedMaxJobs.perTime;
-    const [row] = await database.run(statements.hear, [key, userId, jobId, refId, linkKey, signedMs, maxJobs]);
+    const values = [key, userId, jobId, refId, linkKey, signedMs, maxJobs, findTrace()];
+    const [row] = await database.run(statements.hear, values);
     const refusal = row ? textOf(row, 'refusal') : null;
     if (refusal === 'time') throw createJobLimitError();
     if (refusal === 'full') throw createBusyError(tooMany);

@@ -6,13 +6,15 @@
  */
 
 import { maxTimerMs } from '../runtime/clock.js';
-import { type Context, numberOf } from './context.js';
+import { completeMessage, trace } from '../runtime/tracing-channel.js';
+import { type Context, numberOf, textOf } from './context.js';
 import { beforeHandlerMs, type HandOver } from './hand-over.js';
 import type { Health } from './health.js';
+import type { DeliveryMessage } from './instruments.js';
 import { isKey } from './keys.js';
 import { createPause, letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
-import { queue } from './rules.js';
+import { outcomes, queue } from './rules.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
 import { createSettler } from './settle.js';
 import type { Row } from './sql.js';
@@ -148,7 +150,7 @@ export function createDeliveries<C extends Json>(
   }
 
   /** Counts a message as one in hand until `work` has ended. */
-  function keep(work: Promise<void>): void {
+  function keep(work: Promise<unknown>): void {
     inHand += 1;
     void work.finally(() => {
       inHand -= 1;
@@ -164,8 +166,19 @@ export function createDeliveries<C extends Json>(
 
   // If the result of a message cannot be stored before its lease ends, the message is delivered again.
   async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
+    const store = (settled: Settled) => settler.settle(settled, plan.beginBy + settings.handlerTimeoutMs);
     try {
-      await settler.settle(await handle(message, row, plan), plan.beginBy + settings.handlerTimeoutMs);
+      if (row === undefined) await store(await handle(message, row, plan));
+      else
+        await trace(
+          'delivery',
+          () => describe(row),
+          async (told) => {
+            const settled = await handle(message, row, plan);
+            const isDead = await store(settled);
+            if (told) completeMessage(told, readResult(settled, isDead));
+          },
+        );
     } catch {}
   }
 
@@ -179,6 +192,25 @@ export function createDeliveries<C extends Json>(
     }
   }
 }
+
+function describe(row: Row): DeliveryMessage {
+  return {
+    attempt: numberOf(row, 'attempts') + 1,
+    outcome: outcomeNames[numberOf(row, 'outcome')] ?? 'completed',
+    causes: [textOf(row, 'told_trace') ?? [], textOf(row, 'trace') ?? []].flat(),
+    ...{ result: null, durationMs: null, isDead: false, errorCode: null },
+  };
+}
+
+function readResult(settled: Settled, isDead: boolean): Partial<DeliveryMessage> {
+  const handled = 'handled' in settled ? settled.handled : null;
+  const { result, durationMs } = handled ?? { result: 'not_begun' as const, durationMs: null };
+  return { result, durationMs, isDead, errorCode: result === 'rejected' || result === 'timed_out' ? result : null };
+}
+
+const outcomeNames = Object.fromEntries(Object.entries(outcomes).map(([name, outcome]) => [outcome, name])) as Readonly<
+  Record<number, DeliveryMessage['outcome']>
+>;
 
 function keyIn(data: unknown): unknown {
   return Object(data).key;

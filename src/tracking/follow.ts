@@ -5,15 +5,17 @@
  * @module
  */
 
-import type { HostedErrorCode } from '../errors/errors.js';
+import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { maxTimerMs } from '../runtime/clock.js';
+import { completeMessage, trace } from '../runtime/tracing-channel.js';
 import { type Batches, createBatches } from './batches.js';
 import { createClockWatch } from './clock.js';
 import { type Context, numberOf, textOf } from './context.js';
 import type { HandOver } from './hand-over.js';
 import type { Health } from './health.js';
 import { isRefId } from './input.js';
+import type { BatchMessage, Poll } from './instruments.js';
 import { createKey } from './keys.js';
 import { type Found, findNamedLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
@@ -123,16 +125,18 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     assertFits(fleet);
     clockWatch.observe(fleet);
     health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'hold_ms'));
-    if (rows.length > 0)
-      report({ type: 'batch', jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) });
-    const taken = rows.map(readTaken);
-    const counts = countJobs(taken.filter(({ isLink }) => isLink));
-    for (const row of taken) {
-      inFlight += 1;
-      void lookAt(row, counts).finally(() => {
-        inFlight -= 1;
-        freed.wake();
-      });
+    if (rows.length > 0) {
+      const batch = { jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) };
+      report({ type: 'batch', ...batch });
+      void trace(
+        'batch',
+        (): BatchMessage => ({ ...batch, polls: [], errorCode: null }),
+        async (told) => {
+          const polls = await lookAtAll(rows.map(readTaken));
+          const failed = polls.find(({ result }) => result === 'failed');
+          if (told) completeMessage(told, { polls, errorCode: failed?.errorCode ?? null });
+        },
+      );
     }
     if (rows.length === most) {
       // A few large batches cost less than many small batches, because each batch writes the row of the table `fleet`.
@@ -170,9 +174,22 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     return links.length === 0 ? [] : database.run(statements.countJobs, [JSON.stringify(links.map(({ key }) => key))]);
   }
 
+  function lookAtAll(taken: readonly TakenRow[]): Promise<readonly Poll[]> {
+    const counts = countJobs(taken.filter(({ isLink }) => isLink));
+    inFlight += taken.length;
+    return Promise.all(
+      taken.map(async (row) => {
+        const poll = await lookAt(row, counts);
+        inFlight -= 1;
+        freed.wake();
+        return poll;
+      }),
+    );
+  }
+
   // If a step fails here, the job is polled again later, because the statement `claim` has already set the date of its
   // next poll.
-  async function lookAt(row: TakenRow, counts: Promise<readonly Row[]>): Promise<void> {
+  async function lookAt(row: TakenRow, counts: Promise<readonly Row[]>): Promise<Poll> {
     try {
       const counted = row.isLink ? (await counts).find(({ key }) => String(key) === row.key) : undefined;
       // Callbacks mention jobs that are not followed yet if they arrive while `trackLink()` runs.
@@ -185,9 +202,11 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       else if (found.is === 'missing') await reportMissing(row, found);
       else if (found.is === 'noted') await note(row, found);
       if (found.is !== 'nothing') storage.worked(lookEffect);
+      return readPoll(row, found);
     } catch (error) {
       if (error instanceof HostedStorageError) storage.failed(lookEffect, error);
       else if (signal.aborted) await brokenOff.add(row.key).catch(() => undefined);
+      return { result: 'failed', errorCode: isHostedError(error) ? error.code : null };
     }
   }
 
@@ -246,6 +265,14 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     await handOver.endGap({ key, linkKey: row.key, missing, told });
     if (row.isLate) await linkEnds.add(row.key);
   }
+}
+
+/** A poll changes nothing if it has the same error as the poll before, or like that one no error. */
+function readPoll({ lastError }: TakenRow, found: Found): Poll {
+  const ends = found.is === 'ended' || found.is === 'linkEnded';
+  const stored = found.is === 'nothing' ? (lastError as HostedErrorCode | null) : null;
+  const errorCode = 'error' in found ? found.error : found.is === 'unknown' ? 'not_found' : stored;
+  return { result: ends ? 'ended' : errorCode === null ? 'pending' : 'failed', errorCode };
 }
 
 /** Merges the notes of polls of the same job, because one statement changes a row only once. */

@@ -8,6 +8,7 @@ import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { contextOf, dateOf, numberOf, textOf } from './context.js';
 import type { CheckedJob } from './input.js';
+import type { Gauges } from './instruments.js';
 import { kinds, states } from './rules.js';
 import type { Row } from './sql.js';
 import type { DeadLetter, Json, TrackedJob, TrackerStats } from './types.js';
@@ -26,14 +27,6 @@ export function toTrackRow(key: string, { userId, jobId, context, linkRefId, dea
 
 /** Reads the row of the statement `stats`. */
 export function toStats(row: Row, newerSince: Date | null): TrackerStats {
-  // While the database fails, nothing is handed over, so this problem goes before a problem of the service.
-  const failingSince = dateOf(row, 'storage_since');
-  const stored = failingSince ? 'storage' : (textOf(row, 'problem_code') as HostedErrorCode | null);
-  // Tables that do not fit stop this process, and not the others.
-  const misfit = textOf(row, 'misfit');
-  const own = misfit === null ? null : misfit.endsWith('newer') ? 'newer' : 'storage';
-  const code = own ?? stored;
-  const since = own === null ? (failingSince ?? dateOf(row, 'problem_since')) : (newerSince ?? new Date());
   return {
     heard: numberOf(row, 'heard'),
     tracking: numberOf(row, 'tracking'),
@@ -43,7 +36,31 @@ export function toStats(row: Row, newerSince: Date | null): TrackerStats {
     handingOver: numberOf(row, 'handing_over'),
     dead: numberOf(row, 'dead'),
     requestsSent: numberOf(row, 'requests_sent'),
-    problem: code === null || since === null ? null : { code, since },
+    problem: readProblem(row, newerSince),
+  };
+}
+
+function readProblem(row: Row, newerSince: Date | null): TrackerStats['problem'] {
+  // While the database fails, nothing is handed over, so this problem goes before a problem of the service.
+  const failingSince = dateOf(row, 'storage_since');
+  const stored = failingSince ? 'storage' : (textOf(row, 'problem_code') as HostedErrorCode | null);
+  // Tables that do not fit stop this process, and not the others.
+  const misfit = textOf(row, 'misfit');
+  const own = misfit === null ? null : misfit.endsWith('newer') ? 'newer' : 'storage';
+  const code = own ?? stored;
+  const since = own === null ? (failingSince ?? dateOf(row, 'problem_since')) : (newerSince ?? new Date());
+  return code === null || since === null ? null : { code, since };
+}
+
+/** Reads the row of the statement `gauges`. */
+export function toGauges(row: Row): Gauges {
+  const counts = JSON.parse(textOf(row, 'jobs') ?? '{}') as Readonly<Record<string, number>>;
+  const jobs = Object.entries(stateNames).map(([state, name]) => [name, counts[state] ?? 0]);
+  return {
+    jobs: Object.fromEntries(jobs),
+    overdueMs: Math.max(0, numberOf(row, 'overdue_ms')),
+    waitingMs: Math.max(0, numberOf(row, 'waiting_ms')),
+    problem: readProblem(row, null)?.code ?? null,
   };
 }
 

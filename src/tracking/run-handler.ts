@@ -8,6 +8,7 @@ import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { CompletedJob } from '../jobs/types.js';
 import { type Context, contextOf, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
+import type { Handled } from './instruments.js';
 import { requestMs } from './look.js';
 import { letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
@@ -54,11 +55,18 @@ export type Settled =
   | { readonly is: 'gone'; readonly message: BossMessage }
   /** The process stops before the handler begins. */
   | { readonly is: 'returned'; readonly message: BossMessage }
-  | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage }
+  | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage; readonly handled: Handled }
   | { readonly is: 'again'; readonly delivery: Delivery; readonly message: BossMessage }
   /** It was stored that the handler begins. But this took so long that it was too late for the handler. */
   | { readonly is: 'unbegun'; readonly delivery: Delivery; readonly message: BossMessage }
-  | { readonly is: 'failed'; readonly delivery: Delivery; readonly message: BossMessage; readonly error: Failure };
+  | {
+      readonly is: 'failed';
+      readonly delivery: Delivery;
+      readonly message: BossMessage;
+      readonly error: Failure;
+      /** Null if a process died during the last attempt. */
+      readonly handled: Handled | null;
+    };
 
 /** The parts of a completion that are not in the row of its delivery. */
 interface Given<C extends Json> {
@@ -89,7 +97,7 @@ export function createHandlerRunner<C extends Json>(
     const delivery: Delivery = { message, row, key: String(row.key), attempt: attempts + 1 };
     // A process died during the last attempt.
     if (row.is_spent === true)
-      return { is: 'failed', delivery: { ...delivery, attempt: attempts }, message, error: timedOut };
+      return { is: 'failed', delivery: { ...delivery, attempt: attempts }, message, error: timedOut, handled: null };
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
     if (signal.aborted) return { is: 'returned', message };
     if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
@@ -125,10 +133,10 @@ export function createHandlerRunner<C extends Json>(
     const onStop = () => ending.abort(signal.reason);
     if (signal.aborted) onStop();
     signal.addEventListener('abort', onStop);
-    const done = { is: 'done', delivery, message } as const;
     let hasEnded = false;
     let isLate = false;
     let failure: Failure | null = null;
+    const finish = (result: Handled['result']): Handled => ({ result, durationMs: clock.elapsed() - startedAt });
     // If the process was paused, the timer fires before the handler sees what has happened in the meantime.
     const endLate = () =>
       letOthersRun().then(() => {
@@ -141,15 +149,15 @@ export function createHandlerRunner<C extends Json>(
       ending.signal.addEventListener('abort', () => reject(ending.signal.reason));
     });
     aborted.catch(() => undefined);
-    const handled = Promise.resolve().then(() => handler(toCompletion(delivery, given, ending.signal)));
+    const running = Promise.resolve().then(() => handler(toCompletion(delivery, given, ending.signal)));
     try {
       // A handler that ignores its signal may continue. If it has not succeeded by then, the completion is handed over
       // again.
-      await Promise.race([handled, aborted]);
+      await Promise.race([running, aborted]);
     } catch (thrown) {
       failure = isLate ? timedOut : describe(thrown);
-      handled.then(
-        () => keepLate(done),
+      running.then(
+        () => keepLate({ is: 'done', delivery, message, handled: finish('resolved') }),
         () => undefined,
       );
     } finally {
@@ -157,9 +165,10 @@ export function createHandlerRunner<C extends Json>(
       cancelLimit();
       signal.removeEventListener('abort', onStop);
     }
-    const result = failure === null ? 'resolved' : isLate ? 'timed_out' : 'rejected';
-    report({ type: 'delivery', attempt: delivery.attempt, result, durationMs: clock.elapsed() - startedAt });
-    return failure === null ? done : { is: 'failed', delivery, message, error: failure };
+    const handled = finish(failure === null ? 'resolved' : isLate ? 'timed_out' : 'rejected');
+    report({ type: 'delivery', attempt: delivery.attempt, ...handled });
+    if (failure === null) return { is: 'done', delivery, message, handled };
+    return { is: 'failed', delivery, message, error: failure, handled };
   }
 }
 

@@ -86,6 +86,8 @@ export function createTables(schema: string): readonly string[] {
   last_error text,
   failure_name text,
   failure_code text,
+  trace text,
+  told_trace text,
   context json
 ) with (fillfactor = 80, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_cost_delay = 1, autovacuum_analyze_threshold = 1000, autovacuum_analyze_scale_factor = 0.05)`,

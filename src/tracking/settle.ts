@@ -21,8 +21,11 @@ export interface Settler {
    * Rejects if this could not be stored before the time `until`.
    */
   begin(delivery: Delivery, until: number): Promise<Row | null>;
-  /** Stores the result of a delivery. Rejects if it could not be stored before the time `until`. */
-  settle(settled: Settled, until: number): Promise<void>;
+  /**
+   * Stores the result of a delivery. Resolves with true if its completion has become a dead letter. Rejects if the result
+   * could not be stored before the time `until`.
+   */
+  settle(settled: Settled, until: number): Promise<boolean>;
 }
 
 /** A step of a delivery. */
@@ -30,6 +33,12 @@ type Step = Settled | { readonly is: 'begins'; readonly delivery: Delivery; read
 
 /** The rows of the handlers that may begin. */
 type Begun = ReadonlyMap<string, Row>;
+
+/** What a batch has stored: the handlers that may begin, and the attempts of each new dead letter, by its message. */
+interface Stored {
+  readonly begun: Begun;
+  readonly dead: ReadonlyMap<string, number>;
+}
 
 /** Says whether the message is not needed any more. A failed delivery also needs it, except after the last attempt. */
 const isFinished = {
@@ -54,16 +63,16 @@ export function createSettler(
   const batches = createBatches(store);
   return {
     async begin(delivery, until) {
-      const begun = await keepAdding({ is: 'begins', delivery, message: delivery.message }, until);
+      const { begun } = await keepAdding({ is: 'begins', delivery, message: delivery.message }, until);
       return begun.get(fetchOf(delivery)) ?? null;
     },
     async settle(settled, until) {
-      await keepAdding(settled, until);
+      return (await keepAdding(settled, until)).dead.has(settled.message.id);
     },
   };
 
   // Tries again until `until`, because the database may be unreachable for a while.
-  async function keepAdding(step: Step, until: number): Promise<Begun> {
+  async function keepAdding(step: Step, until: number): Promise<Stored> {
     const effect = step.is === 'begins' ? 'no handler is called' : 'no result of a handler is stored';
     for (;;) {
       try {
@@ -75,11 +84,12 @@ export function createSettler(
     }
   }
 
-  async function store(steps: readonly Step[]): Promise<Begun> {
+  async function store(steps: readonly Step[]): Promise<Stored> {
     const beginning = deliveriesOf(steps, 'begins');
     const begins = [listAttempts(beginning), listKeys(beginning)];
-    if (beginning.length === steps.length) return readBegun(await database.run(statements.begin, begins));
-    const { begun, dead } = await database.transaction(async (inside) => {
+    if (beginning.length === steps.length)
+      return { begun: readBegun(await database.run(statements.begin, begins)), dead: new Map() };
+    const stored = await database.transaction(async (inside) => {
       const done = deliveriesOf(steps, 'done');
       const rows = await inside.run(statements.settle, [listKeys(done), listEnds(done), ...begins]);
       const again = deliveriesOf(steps, 'again');
@@ -101,8 +111,8 @@ export function createSettler(
       }
       return { begun: readBegun(rows), dead };
     });
-    for (const attempts of dead.values()) report({ type: 'dead', attempts });
-    return begun;
+    for (const attempts of stored.dead.values()) report({ type: 'dead', attempts });
+    return stored;
   }
 
   /** Buries completions after their last attempt. Returns the attempts of each one, by the id of its message. */

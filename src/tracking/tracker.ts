@@ -194,7 +194,8 @@ export interface Tracker<C extends Json = Json> {
    */
   retry(keys: readonly string[] | 'all'): Promise<number>;
   /**
-   * Counts the jobs, completions and requests of all processes. The method reads the whole table `tracked`.
+   * Counts the jobs, completions and requests of all processes. The counts are exact, because the method reads the whole
+   * table `tracked`: about 0.2 s for a million rows. For metrics, use `instrument({ tracker })`, which reads a few rows.
    *
    * @returns The counts.
    * @throws {HostedStorageError} when the database cannot be used.

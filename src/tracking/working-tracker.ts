@@ -8,6 +8,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { withSignals } from '../runtime/clock.js';
 import { lazy } from '../runtime/lazy.js';
+import { instruments } from '../runtime/tracing-channel.js';
 import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
 import { createDeliveries, type Deliveries } from './deliver.js';
@@ -24,10 +25,11 @@ import {
   readStopOptions,
   readWorkOptions,
 } from './input.js';
+import { type Instruments, type Observable, readTrace } from './instruments.js';
 import { createKey } from './keys.js';
 import { createPause, letOthersRun } from './pause.js';
 import type { Queue } from './peers.js';
-import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
+import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize } from './rules.js';
 import type { Handling } from './run-handler.js';
 import { longStatementMs, type Sql } from './sql.js';
@@ -72,9 +74,16 @@ export function createWorkingTracker<C extends Json>(
   let stopping: Promise<void> | null = null;
   let comparedAt = clock.elapsed();
   const run: Sql['run'] = (...given) => sqlOf().run(...given);
-  const door = createCallbackDoor({ ...context, database: { ...database, run } }, wake);
-
-  return {
+  const own: Instruments = {
+    async readGauges() {
+      const [row] = await database.run(statements.gauges);
+      return toGauges(row ?? {});
+    },
+    findTrace: null,
+  };
+  const door = createCallbackDoor({ ...context, database: { ...database, run } }, wake, () => readTrace(own));
+  const tracker: Tracker<C> & Observable = {
+    [instruments]: own,
     track,
     trackLink,
     untrack,
@@ -92,6 +101,7 @@ export function createWorkingTracker<C extends Json>(
       await stopping;
     },
   };
+  return tracker;
 
   function wake(): void {
     work?.follower.wake();
@@ -112,7 +122,7 @@ export function createWorkingTracker<C extends Json>(
     // If a job is listed twice, its first entry is used, because one statement cannot write a row twice.
     const rows = new Map(keyed.toReversed().map(({ key, job }) => [key, toTrackRow(key, job)]));
     if (rows.size > 0) {
-      await sqlOf(db).run(statements.track, [JSON.stringify([...rows.values()])]);
+      await sqlOf(db).run(statements.track, [JSON.stringify([...rows.values()]), readTrace(own)]);
       wake();
     }
     return keyed.map(({ key }) => key);
@@ -121,7 +131,7 @@ export function createWorkingTracker<C extends Json>(
   async function trackLink(given: string, options?: { context?: C; deadline?: Date; db?: SqlRunner }): Promise<void> {
     const { refId, context: linkContext, deadline = null, db } = readLink(given, options);
     const key = await createKey(environment, ['link', refId]);
-    await sqlOf(db).run(statements.trackLink, [key, refId, linkContext, deadline]);
+    await sqlOf(db).run(statements.trackLink, [key, refId, linkContext, deadline, readTrace(own)]);
     wake();
   }
 

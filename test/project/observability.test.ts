@@ -3,7 +3,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { HostedClient, type HostedEvent } from 'hosted-client';
-import { createMockService } from 'hosted-client/testing';
+import { createMockService, createTestClock, createTestTracker } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { recordingClock } from '../support/fake-fetch.js';
 import { subscribeTo } from '../support/traced.js';
@@ -43,6 +43,20 @@ async function runEverything(): Promise<readonly HostedEvent[]> {
   return events;
 }
 
+/** Lets a tracker poll one job, and hand over its completion. */
+async function runTracker(): Promise<void> {
+  const clock = createTestClock();
+  const service = createMockService({ clock });
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, clock });
+  const tracker = createTestTracker({ client, clock });
+  await tracker.onCompletion(() => {});
+  const job = service.sandbox.jobs.start();
+  service.sandbox.jobs.complete(job, 'approved');
+  await tracker.track(job);
+  await tracker.drain();
+  await tracker.stop();
+}
+
 const sorted = (tables: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(Object.entries(tables).map(([name, members]) => [name, [...members].sort()]));
 
@@ -54,9 +68,10 @@ test('the table of events names every type and its properties', async () => {
 });
 
 test('the table of channels names every one and its properties', async () => {
-  const { seen } = subscribeTo('call', 'wait', 'callback');
+  const { seen } = subscribeTo('call', 'wait', 'callback', 'batch', 'delivery');
 
   await runEverything();
+  await runTracker();
 
   const properties = Object.fromEntries(seen.map(({ channel, message }) => [channel, Object.keys(message)]));
   expect(sorted(tableOf('Tracing channels'))).toEqual(sorted(properties));

@@ -211,7 +211,52 @@ async function measureFirstStart(): Promise<void> {
   }
 }
 
-try {
+/** What the gauges and `stats()` take at a thousand rows and at a million, in turns. */
+async function measureGauges(): Promise<void> {
+  const client = createPendingClient();
+  const measured = [];
+  for (const rows of [1_000, 1_000_000]) {
+    const schema = `gauges_${rows}`;
+    const tracker = await createTracker({ client, connectionString: cluster.connectionString, schema });
+    // In ten, six are tracked, and the others are done, handed over or dead. Some have been polled since the vacuum.
+    await cluster.pool.query(`insert into ${schema}.tracked (key, kind, state, user_id, job_id, due, deadline, ended_at, end_id)
+      select gen_random_uuid(), 0, s, 'user-' || n, 'job-' || n, case when s = 1 then now() - interval '1 hour' end,
+        now() + interval '7 days', case when s > 1 then now() - n * interval '1 millisecond' end, gen_random_uuid()
+      from (select n, (array[1, 1, 1, 1, 1, 1, 3, 3, 2, 4])[1 + n % 10] as s from generate_series(1, ${rows}) n) x`);
+    await cluster.pool.query(`vacuum analyze ${schema}.tracked`);
+    await cluster.pool.query(
+      `update ${schema}.tracked set due = due + random() * interval '1 hour' where random() < 0.05`,
+    );
+    measured.push({ rows, tracker, gauges: [] as number[], stats: [] as number[] });
+  }
+  const time = async (act: () => Promise<unknown>) => {
+    const startedAt = performance.now();
+    await act();
+    return performance.now() - startedAt;
+  };
+  const gaugesOf = (tracker: object) =>
+    (
+      Reflect.get(tracker, Symbol.for('hosted-client:instruments')) as { readGauges(): Promise<{ jobs: object }> }
+    ).readGauges();
+  for (let turn = 0; turn < 300; turn++) {
+    for (const { tracker, gauges, stats } of measured) {
+      gauges.push(await time(() => gaugesOf(tracker)));
+      if (turn % 60 === 0) stats.push(await time(() => tracker.stats()));
+    }
+  }
+  for (const { rows, tracker, gauges, stats } of measured) {
+    const { jobs } = await gaugesOf(tracker);
+    stdout.write(
+      `${rows} rows: the gauges take ${medianOf(gauges).toFixed(2)} ms, stats() ${medianOf(stats).toFixed(1)} ms; ${JSON.stringify(jobs)}\n`,
+    );
+    await tracker.stop();
+  }
+  const [few, many] = measured.map(({ gauges }) => medianOf(gauges));
+  stdout.write(`the gauges at a million rows take ${((many ?? 0) / (few ?? 1)).toFixed(2)} times as long\n`);
+}
+
+/** What following costs. */
+async function measureFollowing(): Promise<void> {
   await measureFirstStart();
   await measure('500 a second, 1 worker, 10,000 due', 'one', 10_000, 500, 1, 8);
   await measure('500 a second, 4 workers, 10,000 due', 'four', 10_000, 500, 4, 8);
@@ -234,6 +279,10 @@ try {
     await showTable('due_1000000', 'after 300,000 more polls');
     await tracker.stop();
   }
+}
+
+try {
+  await (argv.includes('--gauges') ? measureGauges() : measureFollowing());
 } finally {
   await cluster.close();
 }

@@ -29,7 +29,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
   const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
   const key = String(first?.key);
   const unknown = '00000000-0000-8000-8000-000000000000';
-  const heard = [unknown, 'user', 'job', 'link-7', link?.key, 0, 8];
+  const heard = [unknown, 'user', 'job', 'link-7', link?.key, 0, 8, null];
   const keys = JSON.stringify([key]);
   const ends = JSON.stringify([first?.end_id]);
   const list = JSON.stringify([
@@ -40,7 +40,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['deliver', [keys, ends]],
     ['begin', [list, keys]],
     ['unbegin', [keys, ends]],
-    ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8]],
+    ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8, null]],
     ['hear', heard],
     ['adopt', [link?.key]],
     ['note', [list, keys]],
@@ -59,6 +59,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['countJobs', [keys]],
     ['forget', []],
     ['forgetHeard', []],
+    ['gauges', []],
   ];
   const planOf = async (name: keyof typeof statements, values: unknown[]) =>
     JSON.stringify((await database.pool.query(`explain ${statements[name]}`, values)).rows);

@@ -22,7 +22,7 @@ export function createCallbackStatements(memory: Memory) {
   /** Changes the row of a known job as the callback says. Returns false if nothing changes. */
   function change(
     row: MemoryRow,
-    told: Pick<MemoryRow, 'link_ref_id' | 'told_signed_at'>,
+    told: Pick<MemoryRow, 'link_ref_id' | 'told_signed_at' | 'told_trace'>,
     linkKey: string | null,
   ): boolean {
     const owner = findOwner(memory, linkKey);
@@ -38,7 +38,7 @@ export function createCallbackStatements(memory: Memory) {
     row.told_link_ref_id = toldLink;
     if (isAdopted || isLinked) row.link_ref_id = told.link_ref_id;
     if (isAdopted) Object.assign(row, { state: states.tracking, context: owner.context });
-    if (isBrought) Object.assign(row, { due: soonest, forced_at: soonest, step: 0 });
+    if (isBrought) Object.assign(row, { due: soonest, forced_at: soonest, told_trace: told.told_trace, step: 0 });
     if (owner.isFollowed) row.deadline ??= now() + deadlineMs;
     if (isNewer) Object.assign(row, { told_signed_at: told.told_signed_at, told_looks: 0 });
     return true;
@@ -53,6 +53,7 @@ export function createCallbackStatements(memory: Memory) {
       linkKey: string | null,
       signedMs: number,
       maxJobs: number,
+      trace: string | null,
     ) {
       const known = rows.get(key);
       const hasEnded = known !== undefined && known.ended_at !== null && known.state !== states.untracked;
@@ -60,7 +61,7 @@ export function createCallbackStatements(memory: Memory) {
         row.told_signed_at === signedMs && isTold(row) && (row.state === states.heard || row.state === states.tracking);
       const named = known ? 0 : [...rows.values()].filter(isOfTime).length;
       const refusal = refuse(known, named, maxJobs);
-      const told = { link_ref_id: refId, told_signed_at: signedMs };
+      const told = { link_ref_id: refId, told_signed_at: signedMs, told_trace: trace };
       let isWritten = refusal === null;
       if (known) isWritten = change(known, told, linkKey);
       else if (refusal === null) {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { maxDebtSeconds, outcomes, states } from '../rules.js';
+import { kinds, maxDebtSeconds, outcomes, states } from '../rules.js';
 import type { Row } from '../sql.js';
 import { heldUntil, nextDue, randomWait, refill } from './fleet.js';
 import { isTold, listRows, type Memory, type MemoryRow } from './rows.js';
@@ -69,7 +69,11 @@ export function createDeliveryStatements(memory: Memory) {
         has_due,
         has_told_due: isDue(isTold),
       };
-      return found.map((row) => ({ ...row, ...bucket }));
+      const traceOf = ({ trace, link_ref_id: refId }: MemoryRow) => {
+        if (trace !== null || refId === null) return trace;
+        return [...rows.values()].find((row) => row.kind === kinds.link && row.link_ref_id === refId)?.trace ?? null;
+      };
+      return found.map((row) => ({ ...row, trace: traceOf(row), ...bucket }));
     },
 
     begin,

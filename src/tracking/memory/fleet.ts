@@ -102,6 +102,16 @@ export function createFleetStatements(memory: Memory) {
       return [{ ...fleet, ...counts }];
     },
 
+    gauges(): readonly Row[] {
+      const all = [...rows.values()];
+      const counts = new Map<number, number>();
+      for (const { state } of all) counts.set(state, (counts.get(state) ?? 0) + 1);
+      const ages = all.flatMap((row) => (row.state === states.handingOver ? now() - Number(row.ended_at) : []));
+      const dueAt = nextDue(memory) ?? now();
+      const jobs = JSON.stringify(Object.fromEntries(counts));
+      return [{ ...fleet, jobs, overdue_ms: now() - dueAt, waiting_ms: Math.max(0, ...ages) }];
+    },
+
     keepHouse: (): readonly Row[] => [{ yes: 1 }],
 
     forget() {

@@ -31,7 +31,7 @@ export function createJobStatements(memory: Memory) {
   }
 
   return {
-    track(list: string) {
+    track(list: string, trace: string | null) {
       for (const job of JSON.parse(list) as readonly TrackedRow[]) {
         const known = rows.get(job.key);
         const isNew = known === undefined || known.state === states.heard || known.state === states.untracked;
@@ -44,6 +44,7 @@ export function createJobStatements(memory: Memory) {
           due: now(),
           deadline,
           is_proven: true,
+          trace,
           step: 0,
           attempts: 0,
         });
@@ -59,13 +60,13 @@ export function createJobStatements(memory: Memory) {
       return [];
     },
 
-    trackLink(key: string, refId: string, context: string | null, deadline: number | null) {
+    trackLink(key: string, refId: string, context: string | null, deadline: number | null, trace: string | null) {
       const known = rows.get(key);
       if (known === undefined || known.state === states.done) {
         const link = openRow(memory, key, kinds.link);
         const until = deadline ?? now() + deadlineMs;
         Object.assign(link, { state: states.tracking, link_ref_id: refId, context, due: now(), deadline: until });
-        Object.assign(link, { step: 0, late_since: null, ended_at: null });
+        Object.assign(link, { trace, step: 0, late_since: null, ended_at: null });
       }
       for (const row of heardOf(refId)) follow(row, rows.get(key)?.context ?? null);
       return [];

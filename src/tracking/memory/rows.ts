@@ -19,6 +19,8 @@ const textColumns = [
   'last_error',
   'failure_name',
   'failure_code',
+  'trace',
+  'told_trace',
 ] as const;
 
 /** A row, with the columns of the table `tracked`. Dates are in ms since the epoch. */

@@ -49,7 +49,7 @@ export function createCallbackStatements(
      * is not stored.
      *
      * Parameters: $1 key, $2 user id, $3 job id, $4 ref id of the job's link or null, $5 key of this link or null,
-     * $6 signed time in ms, $7 `maxJobs`.
+     * $6 signed time in ms, $7 `maxJobs`, $8 trace context.
      */
     hear: `with known as materialized (
   select state, ended_at, is_proven from ${tracked} where key = $1::uuid
@@ -78,14 +78,15 @@ export function createCallbackStatements(
 ), written as (
 insert into ${tracked} as t
   (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, told_at, told_signed_at, told_turn, told_looks,
-    forced_at, is_proven)
+    forced_at, is_proven, told_trace)
 select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else ${states.heard} end,
   $2::text, $3::text, $4::text, o.context, case when o.follows then now() end,
-  case when o.follows then now() + ${interval(deadlineMs)} end, now(), ${signedAt}, told.turn, 0, now(), false
+  case when o.follows then now() + ${interval(deadlineMs)} end, now(), ${signedAt}, told.turn, 0, now(), false, $8::text
 from ${ownerOf('$5')} o cross join told cross join refused
 where refused.refusal is null
 on conflict (key) do update set
   due = case when ${isBrought} then ${soonest} else t.due end,
+  told_trace = case when ${isBrought} then excluded.told_trace else t.told_trace end,
   forced_at = case when ${isBrought} then ${soonest} else t.forced_at end,
   step = case when ${isBrought} then 0 else t.step end,
   state = case when ${isAdopted} then ${states.tracking} else t.state end,

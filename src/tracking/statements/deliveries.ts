@@ -8,7 +8,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { batchSize, maxDebtSeconds, outcomes, queue, states } from '../rules.js';
+import { batchSize, kinds, maxDebtSeconds, outcomes, queue, states } from '../rules.js';
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
@@ -38,7 +38,8 @@ returning t.end_id, n.retry_count, t.attempts, t.context::text as context`;
      * until it has sent all rows.
      */
     deliver: `with r as materialized (
-  select ${ids}, t.end_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} as is_spent, t.missing, t.last_error
+  select ${ids}, t.end_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} as is_spent, t.missing, t.last_error, t.told_trace,
+    coalesce(t.trace, (select l.trace from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} limit 1)) as trace
   from ${tracked} t
   where t.key = ${keysOf('$1')} and t.end_id = ${keysOf('$2')} and t.state = ${states.handingOver}
 ), charged as (

@@ -15,12 +15,30 @@ import { clockSlackMs, type Expressions, interval, milliseconds, unwatchedMs } f
  */
 export const failureMs = 120_000;
 
+/** How many rows of each state the statement `gauges` counts. */
+const countedRows = 500;
+
 /** Creates the statements. */
 export function createFleetStatements(
   { schema, deadlineMs, retentionMs }: StoredSettings,
-  { tracked, fleet, heldByProblem, heldByService, isTold, misfit }: Expressions,
+  { tracked, fleet, firstDue, heldByProblem, heldByService, isTold, misfit }: Expressions,
 ) {
   const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;
+  const problems = `f.problem_code, ${milliseconds('f.problem_since')} as problem_since,
+  case when ${isStorageFailing} then ${milliseconds('f.storage_since')} end as storage_since, ${misfit('f')} as misfit`;
+  const endedIn = (state: number) => `t.state = ${state} and t.ended_at is not null order by t.ended_at`;
+  // Without the order of an index, PostgreSQL might read the whole table.
+  const countFirst = (rows: string) =>
+    `(select count(*) from (select from ${tracked} t where ${rows} limit ${countedRows}) counted)`;
+  const counts = [
+    [states.heard, countFirst(`${isTold('t')} and t.state = ${states.heard} order by t.told_signed_at`)],
+    [
+      states.tracking,
+      `${countFirst('t.due is not null and t.is_proven order by t.due')}
+    + ${countFirst(`t.due is not null and ${isTold('t')} order by t.due`)}`,
+    ],
+    ...[states.handingOver, states.done, states.dead].map((state) => [state, countFirst(endedIn(state))] as const),
+  ] as const;
   const askedUntil = `clock_timestamp() + ${interval('$1::double precision')}`;
 
   return {
@@ -55,9 +73,7 @@ where problem_code is not null`,
     /** Compares the version of the tracker's tables. */
     compare: `select ${misfitOf('f', schema, null)} as misfit from ${fleet} f`,
 
-    stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
-  ${milliseconds('f.problem_since')} as problem_since,
-  case when ${isStorageFailing} then ${milliseconds('f.storage_since')} end as storage_since, ${misfit('f')} as misfit, c.*
+    stats: `select f.requests_sent::double precision as requests_sent, ${problems}, c.*
 from ${fleet} f, (select
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.heard})::double precision as heard,
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.tracking})::double precision as tracking,
@@ -67,6 +83,25 @@ from ${fleet} f, (select
   count(*) filter (where t.state = ${states.handingOver})::double precision as handing_over,
   count(*) filter (where t.state = ${states.dead})::double precision as dead
   from ${tracked} t) c`,
+
+    /**
+     * Reads what is measured often. It reads at most `countedRows` rows of each state, in the order of an index. If a
+     * state has more rows, their number comes from PostgreSQL's own statistics, which autovacuum renews.
+     */
+    gauges: `with counted (state, rows) as materialized (
+  values ${counts.map(([state, count]) => `(${state}, ${count})`).join(',\n  ')}
+), estimated as materialized (
+  select e.state, c.reltuples * e.share as rows
+  from pg_class c cross join pg_stats s
+    cross join unnest(s.most_common_vals::text::smallint[], s.most_common_freqs) as e(state, share)
+  where c.oid = '${tracked}'::regclass and s.schemaname = '${schema}' and s.tablename = 'tracked' and s.attname = 'state'
+)
+select ${problems},
+  ${milliseconds(`now() - ${firstDue}`)} as overdue_ms,
+  ${milliseconds(`now() - (select t.ended_at from ${tracked} t where ${endedIn(states.handingOver)} limit 1)`)} as waiting_ms,
+  (select json_object_agg(c.state, case when c.rows < ${countedRows} then c.rows else greatest(c.rows, round(e.rows)) end)
+    from counted c left join estimated e using (state))::text as jobs
+from ${fleet} f`,
 
     /**
      * Returns a row if this process must do the housekeeping now. Each minute, only one process does the housekeeping. If

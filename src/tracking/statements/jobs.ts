@@ -14,30 +14,30 @@ export function createJobStatements({ deadlineMs }: StoredSettings, { tracked, i
     /**
      * Tracks any number of jobs. A job that is already tracked is not changed. If only callbacks have mentioned a
      * job, the given context and link replace those from the callbacks. The link in a callback is not signed, so the
-     * context of that link could belong to another person.
+     * context of that link could belong to another person. Parameters: $1 JSON of rows, $2 trace context.
      */
-    track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
+    track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, trace)
 select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
-  coalesce(to_timestamp(j.deadline / 1000), now() + ${interval(deadlineMs)})
+  coalesce(to_timestamp(j.deadline / 1000), now() + ${interval(deadlineMs)}), $2::text
 from json_to_recordset($1::text::json)
   as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
 order by j.key
 on conflict (key) do update set state = excluded.state, due = excluded.due, deadline = excluded.deadline,
-  context = excluded.context, link_ref_id = excluded.link_ref_id,
+  context = excluded.context, trace = excluded.trace, link_ref_id = excluded.link_ref_id,
   told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id), is_proven = true, told_at = null,
   step = 0, late_since = null, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, end_id = null, outcome = null
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
     /**
      * Tracks a link, and follows the jobs of this link that callbacks have already mentioned, with the context that the
-     * link has from now on. Parameters: $1 key, $2 ref id, $3 context, $4 deadline.
+     * link has from now on. Parameters: $1 key, $2 ref id, $3 context, $4 deadline, $5 trace context.
      */
     trackLink: `with link as (
-  insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline)
+  insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline, trace)
   values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
-    coalesce(to_timestamp($4::double precision / 1000), now() + ${interval(deadlineMs)}))
+    coalesce(to_timestamp($4::double precision / 1000), now() + ${interval(deadlineMs)}), $5::text)
   on conflict (key) do update set state = ${states.tracking}, context = excluded.context, due = now(),
-    deadline = excluded.deadline, step = 0, late_since = null, ended_at = null
+    trace = excluded.trace, deadline = excluded.deadline, step = 0, late_since = null, ended_at = null
   where t.state = ${states.done}
   returning t.context
 )

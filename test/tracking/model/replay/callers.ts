@@ -41,7 +41,16 @@ export function createCallerTakers(stage: Stage): Takers {
     async 'trackLink misses a job'() {
       await trackLink();
       // Neither statement sees the row of the other one.
-      await database.run(statements.hear, [key, job.userId, job.jobId, refIds[links.own], null, 1_700_000_000_001, 8]);
+      await database.run(statements.hear, [
+        key,
+        job.userId,
+        job.jobId,
+        refIds[links.own],
+        null,
+        1_700_000_000_001,
+        8,
+        null,
+      ]);
     },
     async adopt() {
       const [counted] = await database.run(statements.countJobs, [JSON.stringify([linkKey])]);
