@@ -19,6 +19,7 @@ import {
 } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { HostedConfigError } from '../errors/errors.js';
 import { canLockFiles, lockFile } from '../runtime/file-lock.js';
 import { isOpenToOthers, narrow } from '../runtime/private-files.js';
 import { quoteForShell } from '../runtime/shell.js';
@@ -46,10 +47,20 @@ export interface Keeper {
  * @throws {HostedConfigError} when another sandbox uses the folder, or the folder cannot be used.
  */
 export function openFolder(folder: string): Keeper {
-  const path = makeFolder(resolve(folder));
-  const file = join(path, 'sandbox.json');
-  const unlock = lockFolder(path, folder);
-  narrowFiles(path);
+  let unlock = () => {};
+  try {
+    const path = makeFolder(resolve(folder));
+    unlock = lockFolder(path, folder);
+    narrowFiles(path);
+    const file = join(path, 'sandbox.json');
+    return createKeeper(file, readKept(file), unlock);
+  } catch (error) {
+    unlock();
+    throw error instanceof HostedConfigError ? error : createFolderError(error);
+  }
+}
+
+function createKeeper(file: string, kept: string | null, unlock: () => void): Keeper {
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   let isHeld = true;
@@ -74,7 +85,7 @@ export function openFolder(folder: string): Keeper {
   }
 
   return {
-    kept: readKept(file, unlock),
+    kept,
     setAside() {
       const aside = `${file}.unreadable-${Date.now()}`;
       renameSync(file, aside);
@@ -99,15 +110,11 @@ export function openFolder(folder: string): Keeper {
   };
 }
 
-function readKept(file: string, unlock: () => void): string | null {
-  try {
-    // A link, or anything else than a file, is as unreadable as a state that is no JSON.
-    return lstatSync(file).isFile() ? readFileSync(file, 'utf8') : '';
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    unlock();
-    throw createFolderError(error);
-  }
+function readKept(file: string): string | null {
+  // A link, or anything else than a file, is as unreadable as a state that is no JSON.
+  const status = lstatSync(file, { throwIfNoEntry: false });
+  if (status === undefined) return null;
+  return status.isFile() ? readFileSync(file, 'utf8') : '';
 }
 
 /**
@@ -115,14 +122,10 @@ function readKept(file: string, unlock: () => void): string | null {
  * the same lock. No other user may use a folder that is new or empty.
  */
 function makeFolder(path: string): string {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    accessSync(path, constants.R_OK | constants.W_OK);
-    if (readdirSync(path).length === 0) narrow(path, 0o700);
-    return realpathSync(path);
-  } catch (error) {
-    throw createFolderError(error);
-  }
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  accessSync(path, constants.R_OK | constants.W_OK);
+  if (readdirSync(path).length === 0) narrow(path, 0o700);
+  return realpathSync(path);
 }
 
 /**
@@ -153,27 +156,21 @@ function warn(message: string): void {
 
 /** Locks the folder. The lock ends with the process, even if the process is killed. Errors name the folder as `given`. */
 function lockFolder(path: string, given: string): () => void {
-  if (!canLockFiles()) {
-    throw createConfigError({ path: 'folder', message: 'must be left out: this version of Node cannot lock a folder' });
-  }
-  let locked: ReturnType<typeof lockFile>;
-  try {
-    locked = lockFile(join(path, 'sandbox.lock'));
-  } catch (error) {
-    throw createFolderError(error);
-  }
+  if (!canLockFiles()) throw createProblem('must be left out: this version of Node cannot lock a folder');
+  const locked = lockFile(join(path, 'sandbox.lock'));
   if (typeof locked === 'function') return locked;
-  if (locked === 'foreign') {
-    const problem = `must be a folder of a sandbox: delete the file "sandbox.lock" in ${given}, because it is not the lock of a sandbox`;
-    throw createConfigError({ path: 'folder', message: problem });
-  }
-  const message = `must be a folder that no other sandbox uses: stop the sandbox that uses ${given}, or choose another folder`;
-  throw createConfigError({ path: 'folder', message });
+  throw createProblem(
+    locked === 'foreign'
+      ? `must be a folder of a sandbox: delete the file "sandbox.lock" in ${given}, because it is not the lock of a sandbox`
+      : `must be a folder that no other sandbox uses: stop the sandbox that uses ${given}, or choose another folder`,
+  );
+}
+
+function createProblem(message: string): HostedConfigError {
+  return createConfigError({ path: 'folder', message });
 }
 
 // The path is not shown, because a value that is no folder may be anything, even a key.
 function createFolderError(error: unknown): Error {
-  const { code } = error as NodeJS.ErrnoException;
-  const message = `must be a folder that can be read and written (${code})`;
-  return createConfigError({ path: 'folder', message });
+  return createProblem(`must be a folder that can be read and written (${(error as NodeJS.ErrnoException).code})`);
 }
