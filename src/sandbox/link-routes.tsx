@@ -19,7 +19,6 @@ import {
   type FormState,
   JobPage,
   LinkPage,
-  NotFoundPage,
   ProblemPage,
   stateOf,
 } from './pages/link-page.js';
@@ -53,10 +52,6 @@ export function findLogoOrigin({ req }: Context, simulation: Simulation): string
   return found === null || found.closed !== null ? null : logoOriginOf(found.link);
 }
 
-const noLink = {
-  error: 'No link has this reference id. If the sandbox was restarted without a folder, its links are gone',
-};
-
 /** Says how a script plays an outcome on a link. */
 function playAdvice({ environment, link: { refId } }: FoundLink): string {
   return `POST /control/play ${JSON.stringify({ refId, environment, outcome: 'approved' })}`;
@@ -71,14 +66,15 @@ export function addLinkPages(app: Hono, { simulation, running }: { simulation: S
     const issues = form.problems.map(({ field, message }) => ({ path: field, message }));
     return respondAs(c, content, { error: 'The form has wrong values', issues, play }, 400);
   };
-  const respondClosed = (c: Context, link: StoredLink, closed: NonNullable<FoundLink['closed']>) => {
+  const respondClosed = (c: Context, link: StoredLink | null, closed: keyof typeof closedTexts) => {
     const { title, developer } = closedTexts[closed];
-    return respondAs(c, <ClosedPage link={link} closed={closed} />, { error: `${title}. ${developer}` }, 410);
+    const status = closed === 'unknown' ? 404 : 410;
+    return respondAs(c, <ClosedPage link={link} closed={closed} />, { error: `${title}. ${developer}` }, status);
   };
 
   app.get('/links/:refId', (c) => {
     const found = simulation.findLink(c.req.param('refId'));
-    if (found === null) return respondAs(c, <NotFoundPage />, noLink, 404);
+    if (found === null) return respondClosed(c, null, 'unknown');
     // A page can load a link as an image. This does not count as an end user who opens the link.
     if ((c.req.header('sec-fetch-dest') ?? 'document') === 'document') simulation.open(found);
     return found.closed === null ? respondOpen(c, found, emptyForm) : respondClosed(c, found.link, found.closed);
@@ -86,7 +82,7 @@ export function addLinkPages(app: Hono, { simulation, running }: { simulation: S
 
   app.post('/links/:refId', async (c) => {
     const found = simulation.findLink(c.req.param('refId'));
-    if (found === null) return respondAs(c, <NotFoundPage />, noLink, 404);
+    if (found === null) return respondClosed(c, null, 'unknown');
     const { environment, link, closed } = found;
     if (closed !== null) return respondClosed(c, link, closed);
     if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')) {
@@ -104,7 +100,7 @@ export function addLinkPages(app: Hono, { simulation, running }: { simulation: S
     const found = simulation.findLink(c.req.param('refId'));
     const jobs = found ? running.environments[found.environment].context().store.jobsOf(found.link.refId) : [];
     const job = jobs.find(({ jobId }) => jobId === c.req.param('jobId'));
-    if (!found || !job) return respondAs(c, <NotFoundPage />, noLink, 404);
+    if (!found || !job) return respondClosed(c, null, 'unknown');
     const { userId, jobId } = job;
     return respondAs(c, <JobPage link={found.link} job={job} />, { userId, jobId, state: stateOf(job).title });
   });

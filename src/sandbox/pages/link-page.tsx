@@ -225,7 +225,7 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
         </>
       )}
       <p>
-        <a href={`/console/links/${link.refId}`}>See the story of this link in the console</a>
+        <StoryLink refId={link.refId} />
       </p>
     </Layout>
   );
@@ -248,48 +248,44 @@ export const closedTexts = {
     text: 'The link works only once. If you did not finish, ask the company for a new link.',
     developer: 'The link is for a single use ("isSingleUse") and has a job. Create another link with links.create().',
   },
+  unknown: {
+    title: 'There is nothing here',
+    text: 'Check the address of the link, or ask the company for a new one.',
+    developer:
+      'The sandbox has no link with this reference id, and no page at this URL. If it was restarted without a folder, its links are gone. Create another link with links.create().',
+  },
 } as const;
 
-export function ClosedPage({ link, closed }: { link: StoredLink; closed: keyof typeof closedTexts }) {
+/** The page of a link that cannot be used, and of what is not there. */
+export function ClosedPage({ link, closed }: { link: StoredLink | null; closed: keyof typeof closedTexts }) {
   const { title, text, developer } = closedTexts[closed];
   return (
-    <Layout title={`${title} · ${link.companyName}`}>
+    <Layout title={link === null ? title : `${title} · ${link.companyName}`}>
       <h1>
-        <span class="eyebrow">
-          <bdi>{link.companyName}</bdi>
-        </span>{' '}
+        {link !== null && (
+          <span class="eyebrow">
+            <bdi>{link.companyName}</bdi>
+          </span>
+        )}{' '}
         {title}
       </h1>
       <p>{text}</p>
       <section class="card">
         <h2>For developers</h2>
         <p>{developer}</p>
-        <p>
-          <a href={`/console/links/${link.refId}`}>See the story of this link in the console</a>
-        </p>
+        <p>{link === null ? <a href="/">See all links in the console</a> : <StoryLink refId={link.refId} />}</p>
       </section>
     </Layout>
   );
 }
 
+function StoryLink({ refId }: { refId: string }) {
+  return <a href={`/console/links/${refId}`}>See the story of this link in the console</a>;
+}
+
 /** The page for unknown links and URLs. */
 export function NotFoundPage() {
-  return (
-    <Layout title="Not found">
-      <h1>There is nothing here</h1>
-      <p>Check the address of the link, or ask the company for a new one.</p>
-      <section class="card">
-        <h2>For developers</h2>
-        <p>
-          The sandbox has no link with this reference id, and no page at this URL. If it was restarted without a folder,
-          its links are gone. Create another link with links.create().
-        </p>
-        <p>
-          <a href="/">See all links in the console</a>
-        </p>
-      </section>
-    </Layout>
-  );
+  return <ClosedPage link={null} closed="unknown" />;
 }
 
 /** The page that says why a form was rejected. */
