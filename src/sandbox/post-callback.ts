@@ -111,18 +111,15 @@ async function post(posting: Posting): Promise<{ status: number; response: strin
   return new Promise((resolve, reject) => {
     const request = send(url, {
       method: 'POST',
+      signal,
       headers: { 'content-type': 'application/json', 'content-length': size, 'user-agent': callbackUserAgent },
       // Each callback gets a new connection, because the address of a reused connection would not be checked.
       agent: false,
       lookup: pinnedLookup,
     });
-    const end = () => request.destroy(new Error('the sandbox was reset or stopped'));
     const timer = setTimeout(() => request.destroy(new Error(lateProblem)), timeoutMs);
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
     let fail: (error: Error) => void = reject;
     request.on('close', () => {
-      signal.removeEventListener('abort', end);
       clearTimeout(timer);
       fail(new Error('the connection was closed without a response'));
     });
