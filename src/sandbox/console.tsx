@@ -26,8 +26,8 @@ import type { ServiceHandler } from './service-handler.js';
 import { writeSignedCurl } from './signed-curl.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import type { FoundLink, Simulation } from './simulation.js';
-import { describeJob, describeLink } from './stories.js';
-import { listStream } from './stream.js';
+import { describeJobs, describeLink, type JobStory } from './stories.js';
+import { isFailed, listStream } from './stream.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { findShell, shells } from './variables.js';
 
@@ -43,6 +43,9 @@ export interface ConsoleSettings {
   /** How many requests and callbacks were forgotten, because newer ones have taken their place. */
   forgotten(): number;
 }
+
+/** How many rows the page of a link has at most. */
+const mostRows = 80;
 
 /** Responds with a page. */
 export function respondWith(c: Context, content: Child, status: 200 | 400 | 404 | 410 = 200) {
@@ -60,7 +63,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
       environments.reduce((all, name) => all + count(name), 0);
     return {
       all: sandbox.requests.length + sandbox.callbacks.length,
-      failed: listStream(sandbox, { show: 'failed' }).length,
+      failed: sandbox.requests.filter(isFailed).length + sandbox.callbacks.filter(isFailed).length,
       callbacks: sandbox.callbacks.length,
       links: sum((name) => storeOf(name).countLinks()),
       jobs: sum((name) => storeOf(name).jobs().length),
@@ -98,22 +101,21 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
 
   const jobsOf = (environment: Environment, jobs: readonly StoredJob[]): readonly ShownJob[] =>
     jobs.map((job) => ({ environment, job })).toReversed();
-  const allJobs = () =>
+  const allJobs = (isShown = (_: StoredJob) => true) =>
     environments
-      .flatMap((name) => jobsOf(name, storeOf(name).jobs()))
+      .flatMap((name) => jobsOf(name, storeOf(name).jobs().filter(isShown)))
       .sort((a, b) => b.job.startedAt - a.job.startedAt);
 
   app.get('/', (c) => {
     const { show, link, job, q, before } = c.req.query();
     const filter = { show, link, job, q: q?.trim() || undefined, before };
     const about = job ?? filter.q;
-    const jobs =
-      about === undefined ? [] : allJobs().filter(({ job: each }) => each.jobId === about || each.userId === about);
-    const counts = countAll();
-    const isEmpty = counts.all + counts.links + counts.jobs === 0;
+    const jobs = about === undefined ? [] : allJobs(({ jobId, userId }) => jobId === about || userId === about);
+    const frame = frameOf(c);
+    const isEmpty = frame.counts.all + frame.counts.links + frame.counts.jobs === 0;
     return respondWith(
       c,
-      <StreamPage {...{ ...frameOf(c), filter, forgotten: settings.forgotten() }} entries={listStream(sandbox, filter)}>
+      <StreamPage {...{ ...frame, filter, forgotten: settings.forgotten() }} entries={listStream(sandbox, filter)}>
         {isEmpty && <Connect view={connectView(c)} at="/" />}
         {jobs.length > 0 && <JobPanel jobs={jobs.slice(0, 5)} />}
         {filter.q !== undefined && simulation.findLink(filter.q) !== null && (
@@ -140,7 +142,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
 
   app.post('/console/links', async (c) => {
     const fields = new URLSearchParams(await c.req.text());
-    const environment = environmentOf(fields);
+    const environment = toEnvironment(fields.get('environment'));
     const path = routes['links.create'].path.replace('{brand}', running.wire.brand);
     const request = await send({ environment, method: 'POST', path }, JSON.stringify(readNewLink(fields)));
     const { id, reason, linkRefId } = request;
@@ -151,8 +153,9 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return respondWith(c, <LinkGonePage {...frameOf(c)} refId={c.req.param('refId')} />, 404);
     const { environment, link } = found;
-    const { entries, older, total } = partOf(c, jobsOf(environment, storeOf(environment).jobsOf(link.refId)));
-    const jobs = entries.map((shown) => ({ ...shown, story: describeJob(environment, shown.job, source) }));
+    const all = storeOf(environment).jobsOf(link.refId).toReversed();
+    const jobs = fitOnPage(describeJobs(environment, partOf(c, all).entries, source));
+    const { older, total } = partOf(c, all, jobs.length);
     const story = describeLink(environment, link, source);
     return respondWith(c, <LinkStoryPage {...{ ...frameOf(c), ...found, story, jobs, older, jobCount: total }} />);
   });
@@ -182,12 +185,13 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   );
 
   app.post('/console/jobs/complete', async (c) => {
-    const fields = new URLSearchParams(await c.req.text());
-    const environment = environmentOf(fields);
-    const job = { userId: fields.get('userId') ?? '', jobId: fields.get('jobId') ?? '' };
+    const { environment: name, userId = '', jobId = '' } = c.req.query();
+    const environment = toEnvironment(name);
+    const job = { userId, jobId };
     const stored = storeOf(environment).findJob(job);
     if (stored === undefined) return respondWith(c, <NotFoundPage />, 404);
     // A page that was loaded before the result still has the buttons, so the job may be complete already.
+    const fields = new URLSearchParams(await c.req.text());
     const outcome = fields.get('outcome') === 'approved' ? 'approved' : 'rejected';
     if (stored.outcome === null) simulation.complete(environment, job, outcome);
     return back(c, '/console/jobs', { done: 'completed', row: jobRowId(environment, stored) });
@@ -257,16 +261,25 @@ function ForgottenPage() {
   return <ProblemPage title="This entry is not remembered" message={message} />;
 }
 
-function environmentOf(fields: URLSearchParams): Environment {
-  return fields.get('environment') === 'production' ? 'production' : 'sandbox';
+function toEnvironment(name: unknown): Environment {
+  return name === 'production' ? 'production' : 'sandbox';
 }
 
 /** The part of a list that a page shows: from the entry on that `from` in the URL counts, from 0. */
-function partOf<T>(c: Context, entries: readonly T[]): Part<T> {
+function partOf<T>(c: Context, entries: readonly T[], count = mostShown): Part<T> {
   const from = Math.max(0, Number(c.req.query('from')) || 0);
-  const next = from + mostShown;
+  const next = from + count;
   const older = entries.length > next ? `${c.req.path}?from=${next}` : null;
   return { entries: entries.slice(from, next), total: entries.length, older };
+}
+
+/** The first jobs, as many as a page has room for: one at least. A heading takes the room of two rows. */
+function fitOnPage(jobs: readonly JobStory[]): readonly JobStory[] {
+  let rows = 0;
+  return jobs.filter(({ story }, index) => {
+    rows += 2 + story.length;
+    return index === 0 || rows <= mostRows;
+  });
 }
 
 function goTo(c: Context, url: string, done?: Done): Response {

@@ -8,6 +8,7 @@
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { StoredJob, StoredLink } from '../testing/store.js';
+import { isCallback, type StreamEntry } from './stream.js';
 import type { SandboxCallback, SandboxRequest } from './types.js';
 
 /** An event of the simulation. */
@@ -18,7 +19,7 @@ interface Happening {
 }
 
 /** What happened to a link or job: an event of the simulation, a request, or a callback. */
-export type StoryEvent = Happening | SandboxRequest | SandboxCallback;
+export type StoryEvent = Happening | StreamEntry;
 
 /** The times of events that the service does not record: one time for each link or job. */
 export interface Sightings {
@@ -45,6 +46,13 @@ export interface StorySource {
   readonly sightings: Sightings;
 }
 
+/** A job, and what happened to it, oldest first. */
+export interface JobStory {
+  readonly environment: Environment;
+  readonly job: StoredJob;
+  readonly story: readonly StoryEvent[];
+}
+
 /** Lists what happened to a link itself, oldest first. */
 export function describeLink(environment: Environment, link: StoredLink, source: StorySource): readonly StoryEvent[] {
   const about = (entry: SandboxRequest) => entry.environment === environment && entry.linkRefId === link.refId;
@@ -56,18 +64,31 @@ export function describeLink(environment: Environment, link: StoredLink, source:
   ]);
 }
 
-/** Lists what happened to a job, oldest first. */
-export function describeJob(environment: Environment, job: StoredJob, source: StorySource): readonly StoryEvent[] {
-  const about = (entry: SandboxRequest | SandboxCallback) =>
-    entry.environment === environment && entry.job?.jobId === job.jobId && entry.job.userId === job.userId;
-  const confirmedAt = source.sightings.confirmed.get(jobKey({ environment, job }));
-  return inOrder([
-    eventAt(job.startedAt, 'Job started'),
-    ...job.results.map(({ at, code, text }) => eventAt(at, `Result ${code}`, text)),
-    ...source.callbacks.filter(about).slice(-mostListed),
-    ...source.requests.filter(about).slice(-mostListed),
-    eventAt(confirmedAt, 'Confirmed', 'the job status was fetched, with the result'),
-  ]);
+/** Lists what happened to each of these jobs. */
+export function describeJobs(
+  environment: Environment,
+  jobs: readonly StoredJob[],
+  { requests, callbacks, sightings }: StorySource,
+): readonly JobStory[] {
+  // There are thousands of entries, so they are read once for all jobs.
+  const entries = new Map(jobs.map(({ jobId }) => [jobId, [] as StreamEntry[]]));
+  for (const entry of [...callbacks, ...requests]) entries.get(entry.job?.jobId ?? '')?.push(entry);
+  return jobs.map((job) => {
+    const own = (entries.get(job.jobId) ?? []).filter(
+      (entry) => entry.environment === environment && entry.job?.userId === job.userId,
+    );
+    const story = inOrder([
+      ...job.results.map(({ at, code, text }) => eventAt(at, `Result ${code}`, text)),
+      ...own.filter(isCallback).slice(-mostListed),
+      ...own.filter((entry) => !isCallback(entry)).slice(-mostListed),
+      eventAt(
+        sightings.confirmed.get(jobKey({ environment, job })),
+        'Confirmed',
+        'the job status was fetched, with the result',
+      ),
+    ]);
+    return { environment, job, story };
+  });
 }
 
 function eventAt(at: number | null | undefined, title: string, details = ''): Happening | null {

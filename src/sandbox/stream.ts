@@ -42,18 +42,18 @@ export function listStream(
     if (show === 'status') return operation === 'jobs.status';
     return show !== 'links' || operation?.startsWith('links.') === true;
   };
+  const isWanted = ({ linkRefId, job: about }: StreamEntry): boolean =>
+    wanted === '' || [linkRefId, about?.userId, about?.jobId].some((id) => id?.toLowerCase().includes(wanted));
   return [...requests, ...callbacks]
-    .filter((entry) => {
-      const ids = [entry.linkRefId, entry.job?.userId, entry.job?.jobId];
-      return (
+    .filter(
+      (entry) =>
         isShown(entry) &&
         (link === undefined || entry.linkRefId === link) &&
         (job === undefined || entry.job?.jobId === job) &&
-        (wanted === '' || ids.some((id) => id?.toLowerCase().includes(wanted))) &&
-        (before === undefined || keyOf(entry) < before)
-      );
-    })
-    .sort((a, b) => b.at.getTime() - a.at.getTime() || (keyOf(a) < keyOf(b) ? 1 : -1));
+        isWanted(entry) &&
+        (before === undefined || keyOf(entry) < before),
+    )
+    .sort((a, b) => b.at.getTime() - a.at.getTime() || Number(isCallback(a)) - Number(isCallback(b)) || b.id - a.id);
 }
 
 /** How a callback stands. A copy with a mistake is as it should be if it was rejected. */

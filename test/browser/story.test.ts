@@ -5,7 +5,7 @@
 import type { HostedClient } from 'hosted-client';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { newLink, type ReceivedCallback, receiving, running } from '../sandbox/running.js';
+import { completionUrl, newLink, type ReceivedCallback, receiving, running, submit } from '../sandbox/running.js';
 import { openPage, test } from './browser.js';
 import { idTypes } from './every-page.js';
 
@@ -141,11 +141,7 @@ test('a screen reader is told of a result that comes later, and the title says i
   const region = await page.getByRole('status').elementHandle();
   expect(await region?.innerText()).toContain('Under review');
 
-  await fetch(`${sandbox.origin}/console/jobs/complete`, {
-    method: 'POST',
-    headers: { origin: sandbox.origin },
-    body: new URLSearchParams({ environment: 'sandbox', ...job, outcome: 'rejected' }),
-  });
+  await submit(completionUrl(sandbox, job), { outcome: 'rejected' });
 
   await expect.poll(() => region?.innerText()).toContain('Your identity could not be verified');
   expect(await region?.isVisible()).toBe(true);

@@ -374,17 +374,18 @@ test('a page has at most 300 KB with 1,000 requests, 500 callbacks and 2,000 job
   const { refId } = await client.links.create({ ...newLink, callbackUrl: 'http://user:word@127.0.0.1:9/' });
   for (let i = 0; i < 499; i += 1) await sandbox.play(refId, 'approved');
   const job = await sandbox.play(refId, 'never');
-  for (let i = 0; i < 1_499; i += 1) sandbox.service.sandbox.jobs.start({ linkRefId: refId });
+  const jobs = Array.from({ length: 1_499 }, () => sandbox.service.sandbox.jobs.start({ linkRefId: refId }));
   await sandbox.idle();
   const large = JSON.stringify({ partner_id: '085', name: '"<&'.repeat(100_000), list: Array(20_000).fill('"') });
   await fetch(`${sandbox.baseUrls.sandbox}/v1/hosted_links`, { method: 'POST', body: large });
-  await Promise.all(Array.from({ length: 997 }, () => client.jobs.status(job)));
+  await Promise.all(Array.from({ length: 997 }, (_, index) => client.jobs.status(jobs.at(-1 - (index % 50)) ?? job)));
 
   const pages = [
     '/',
     '/?show=failed',
     `/?job=${job.jobId}`,
     `/console/links/${refId}`,
+    `/console/links/${refId}?from=1500`,
     '/console/links',
     '/console/jobs',
     '/console/requests/3',

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ago } from '../../src/sandbox/pages/console-script.js';
-import { newLink, preOf, receiving, running, runShell, submit } from './running.js';
+import { completionUrl, newLink, preOf, receiving, running, runShell, submit } from './running.js';
 
 const read = async (url: string) => (await fetch(url)).text();
 
@@ -81,7 +81,7 @@ test('a link’s story is told from its creation to its confirmation', async () 
   const titles = [...html.matchAll(/class="what"[^>]*><bdi>([^<]+)</g)].map(([, title]) => title);
   // A request and what it changed may have the same time.
   expect(titles.slice(0, 5).sort()).toEqual(['Created', 'Disabled', 'Opened', 'links.create', 'links.update']);
-  expect(titles.slice(5)).toEqual(['Job started', 'Result 0810', 'Callback 1 · 0810', 'jobs.status', 'Confirmed']);
+  expect(titles.slice(5)).toEqual(['Result 0810', 'Callback 1 · 0810', 'jobs.status', 'Confirmed']);
 });
 
 test('the console disables a link, and says so on the page that it was done on', async () => {
@@ -118,7 +118,7 @@ test('the console completes and fails jobs, and posts their results', async () =
   const link = await client.links.create({ ...newLink, callbackUrl: url });
   const [first, second] = [await sandbox.play(link.refId, 'never'), await sandbox.play(link.refId, 'never')];
   const complete = (job: { userId: string; jobId: string }, outcome: string) =>
-    submit(`${sandbox.origin}/console/jobs/complete`, { environment: 'sandbox', ...job, outcome });
+    submit(completionUrl(sandbox, job), { outcome });
 
   expect((await complete(first, 'approved')).status).toBe(303);
   expect((await complete(second, 'rejected')).status).toBe(303);
@@ -134,7 +134,7 @@ test('a job that is completed during its review is not completed again', async (
   const link = await client.links.create(newLink);
   const job = await sandbox.play(link.refId, 'review_approved');
 
-  await submit(`${sandbox.origin}/console/jobs/complete`, { environment: 'sandbox', ...job, outcome: 'rejected' });
+  await submit(completionUrl(sandbox, job), { outcome: 'rejected' });
   await sandbox.idle();
 
   const status = await client.jobs.status({ ...job, history: true });
@@ -147,7 +147,7 @@ test('a page that is older than the result changes nothing of it', async () => {
   const link = await client.links.create(newLink);
   const job = await sandbox.play(link.refId, 'approved');
 
-  await submit(`${sandbox.origin}/console/jobs/complete`, { environment: 'sandbox', ...job, outcome: 'rejected' });
+  await submit(completionUrl(sandbox, job), { outcome: 'rejected' });
 
   expect((await client.jobs.status(job)).state).toBe('succeeded');
 });
@@ -157,7 +157,7 @@ test('nothing is waited for once a job was completed during its review', async (
   const link = await client.links.create(newLink);
   const job = await sandbox.play(link.refId, 'review_approved');
 
-  await submit(`${sandbox.origin}/console/jobs/complete`, { environment: 'sandbox', ...job, outcome: 'rejected' });
+  await submit(completionUrl(sandbox, job), { outcome: 'rejected' });
   await sandbox.idle();
 
   expect(await client.jobs.status(job)).toMatchObject({ state: 'failed' });

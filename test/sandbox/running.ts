@@ -98,6 +98,11 @@ export function submit(url: string, fields: Readonly<Record<string, string>>) {
   return fetch(url, { method: 'POST', headers: { origin }, body: new URLSearchParams(fields), redirect: 'manual' });
 }
 
+/** The URL of the form that ends a job. */
+export function completionUrl({ origin }: { origin: string }, job: { userId: string; jobId: string }): string {
+  return `${origin}/console/jobs/complete?${new URLSearchParams({ environment: 'sandbox', ...job })}`;
+}
+
 /** The text of the page's first `<pre>` that contains a text. */
 export function preOf(html: string, text: string): string {
   const found = [...html.matchAll(/<pre[^>]*>([^<]*)<\/pre>/g)].map(([, each = '']) =>

@@ -139,39 +139,46 @@ export function Row({ id, at, href, what, ids, note, status, durationMs, isFaile
           <bdi>{name}</bdi>
         </a>
       )}
-      <span class="ids">{ids}</span>
-      <span class="why">{note}</span>
-      <span class="status">{status}</span>
-      <span class="duration">{durationMs === undefined ? '' : `${Math.round(durationMs)} ms`}</span>
+      {ids && <span class="ids">{ids}</span>}
+      {note && <span class="why">{note}</span>}
+      {status != null && <span class="status">{status}</span>}
+      {durationMs !== undefined && <span class="duration">{Math.round(durationMs)} ms</span>}
     </li>
   );
 }
 
-export function EntryRow({ entry }: { entry: StreamEntry }) {
-  return isCallback(entry) ? <CallbackRow {...entry} /> : <RequestRow {...entry} />;
+/** A request or callback. `ids` are left out where the page says what the entry is about. */
+export function EntryRow({ entry, ids }: { entry: StreamEntry; ids?: Child }) {
+  return <Row {...(isCallback(entry) ? describeCallback(entry) : describeRequest(entry))} ids={ids} />;
 }
 
-function RequestRow(request: SandboxRequest) {
+function describeRequest(request: SandboxRequest): RowProps {
   const { id, at, operation, method, path, status, durationMs, reason, code, notes } = request;
-  const what = operation ?? `${method} ${path}`;
-  const note = reason === null ? notes.join('; ') : `${code ?? ''} ${reason}`;
-  const facts = {
+  return {
+    id: `request-${id}`,
     at,
-    what,
-    note,
-    durationMs,
+    href: `/console/requests/${id}`,
+    what: operation ?? `${method} ${path}`,
+    note: reason === null ? notes.join('; ') : `${code ?? ''} ${reason}`,
     status: status === 0 ? 'No response' : status,
+    durationMs,
     isFailed: reason !== null,
   };
-  return <Row id={`request-${id}`} href={`/console/requests/${id}`} ids={<Ids {...request} />} {...facts} />;
 }
 
-function CallbackRow(callback: SandboxCallback) {
+function describeCallback(callback: SandboxCallback): RowProps {
   const { id, at, variant, resultCode, attempts, copyOf } = callback;
   const { title, isFailed, reason } = verdictOf(callback);
-  const what = `Callback ${id} · ${variant === null ? resultCode : `${variant} copy of ${copyOf}`}`;
-  const facts = { at, what, isFailed, note: reason, status: title, durationMs: attempts.at(-1)?.durationMs };
-  return <Row id={`callback-${id}`} href={`/console/callbacks/${id}`} ids={<Ids {...callback} />} {...facts} />;
+  return {
+    id: `callback-${id}`,
+    at,
+    href: `/console/callbacks/${id}`,
+    what: `Callback ${id} · ${variant === null ? resultCode : `${variant} copy of ${copyOf}`}`,
+    note: reason,
+    status: title,
+    durationMs: attempts.at(-1)?.durationMs,
+    isFailed,
+  };
 }
 
 /** The ids of a link and of a job, each as a link to its page. */
@@ -191,10 +198,7 @@ export function jobUrl(jobId: string): string {
 export function Id({ href, kind, id }: { href: string; kind: string; id: string }) {
   return (
     <a href={href} title={id}>
-      {kind}{' '}
-      <bdi>
-        <code>{id.length > 12 ? `${id.slice(0, 8)}…` : id}</code>
-      </bdi>
+      {kind} <bdi class="id">{id.length > 12 ? `${id.slice(0, 8)}…` : id}</bdi>
     </a>
   );
 }
@@ -222,15 +226,10 @@ export function Older({ href }: { href: string }) {
 /** The values of a select, each with its text. */
 type Options = readonly (readonly [value: string, text: string])[];
 
-type Texts = Readonly<Record<string, string>>;
-
 /** A form with one button. */
-export function Act({ action, fields = {}, children }: { action: string; fields?: Texts; children: Child }) {
+export function Act({ action, children }: { action: string; children: Child }) {
   return (
     <form method="post" action={action}>
-      {Object.entries(fields).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
       <button type="submit" class="quiet">
         {children}
       </button>
@@ -262,11 +261,7 @@ export function Facts({ facts }: { facts: Readonly<Record<string, Child>> }) {
 
 /** A whole id or URL, with a button that copies it. */
 export function Value({ text, what, href }: { text: string; what: string; href?: string }) {
-  const code = (
-    <bdi>
-      <code>{text}</code>
-    </bdi>
-  );
+  const code = <bdi class="id">{text}</bdi>;
   return (
     <span class="value">
       {href === undefined ? code : <a href={href}>{code}</a>} <Copy text={text} what={what} />

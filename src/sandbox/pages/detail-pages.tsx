@@ -102,7 +102,7 @@ export interface CallbackView extends ConsoleFrame {
 }
 
 /** How many attempts a page shows: the latest ones. */
-const mostAttempts = 10;
+const mostAttempts = 5;
 
 export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
   const { id, at, environment, resultCode, url, variant, copyOf, state, attempts, nextAttemptAt } = callback;

@@ -9,7 +9,7 @@ import type { StoredJob } from '../../testing/store.js';
 import { maskUrl } from '../kept-bodies.js';
 import { outcomeNames, outcomes } from '../outcomes.js';
 import type { FoundLink } from '../simulation.js';
-import type { StoryEvent } from '../stories.js';
+import type { JobStory, StoryEvent } from '../stories.js';
 import {
   Act,
   Ago,
@@ -35,8 +35,8 @@ export interface ShownJob {
 
 export interface LinkStoryView extends FoundLink, ConsoleFrame {
   readonly story: readonly StoryEvent[];
-  /** The latest jobs, newest first, each with its story. */
-  readonly jobs: readonly (ShownJob & { readonly story: readonly StoryEvent[] })[];
+  /** The latest jobs, newest first. */
+  readonly jobs: readonly JobStory[];
   readonly jobCount: number;
   /** The URL of the page with older jobs. */
   readonly older: string | null;
@@ -84,11 +84,7 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
           'Callback URL': <code>{link.callbackUrl === null ? 'none' : maskUrl(link.callbackUrl)}</code>,
           Company: <bdi>{link.companyName}</bdi>,
           Name: link.name && <bdi>{link.name}</bdi>,
-          'User id': (
-            <bdi>
-              <code>{link.userId}</code>
-            </bdi>
-          ),
+          'User id': <bdi class="id">{link.userId}</bdi>,
           'Privacy policy': <code>{link.dataPrivacyPolicyUrl}</code>,
           Logo: <code>{link.logoUrl ?? 'none'}</code>,
           'Single use': link.isSingleUse === true ? 'yes' : 'no',
@@ -148,30 +144,26 @@ export function jobRowId(environment: Environment, { hostedJobId }: StoredJob): 
 export function JobHeading({ environment, job }: ShownJob) {
   const { userId, jobId, outcome } = job;
   const { kind, title } = stateOf(job);
+  const complete = new URLSearchParams({ environment, userId, jobId });
   return (
     <div class="heading">
       <a href={jobUrl(jobId)}>
-        Job{' '}
-        <bdi>
-          <code>{jobId}</code>
-        </bdi>
+        Job <bdi class="id">{jobId}</bdi>
       </a>
       <Badge kind={kind === 'bad' ? 'bad' : 'plain'}>{title}</Badge>
       <small>
-        {environment}, user{' '}
-        <bdi>
-          <code>{userId}</code>
-        </bdi>
+        {environment}, user <bdi class="id">{userId}</bdi>, <Ago at={job.startedAt} />
       </small>
-      {outcome === null &&
-        [
-          ['approved', 'Complete'],
-          ['rejected', 'Fail'],
-        ].map(([value = '', text]) => (
-          <Act action="/console/jobs/complete" fields={{ environment, userId, jobId, outcome: value }}>
-            {text} the job
-          </Act>
-        ))}
+      {outcome === null && (
+        <form method="post" action={`/console/jobs/complete?${complete}`} class="actions">
+          <button type="submit" class="quiet" name="outcome" value="approved">
+            Complete the job
+          </button>
+          <button type="submit" class="quiet" name="outcome" value="rejected">
+            Fail the job
+          </button>
+        </form>
+      )}
     </div>
   );
 }

@@ -6,7 +6,7 @@
 
 import type { Child } from 'hono/jsx';
 import { isFailed, keyOf, type StreamEntry, type StreamFilter, shows } from '../stream.js';
-import { type ConsoleFrame, ConsolePage, EntryRow, Rows } from './console-layout.js';
+import { type ConsoleFrame, ConsolePage, EntryRow, Ids, Rows } from './console-layout.js';
 
 /** How many entries of a list a page shows. */
 export const mostShown = 50;
@@ -58,7 +58,7 @@ export function StreamPage({ filter, entries, forgotten, children, ...frame }: S
             <h2 id="failures-title">Latest failures</h2>
             <ul class="rows first">
               {failures.map((entry) => (
-                <EntryRow entry={entry} />
+                <EntryRow entry={entry} ids={<Ids {...entry} />} />
               ))}
             </ul>
           </>
@@ -78,7 +78,7 @@ export function StreamPage({ filter, entries, forgotten, children, ...frame }: S
         </ul>
         <Rows name="stream" older={older}>
           {shown.map((entry) => (
-            <EntryRow entry={entry} />
+            <EntryRow entry={entry} ids={<Ids {...entry} />} />
           ))}
         </Rows>
         <p class="empty" data-live="total">

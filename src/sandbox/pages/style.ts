@@ -54,7 +54,7 @@ p { margin: 0 0 0.75rem; }
 small, .eyebrow, .empty, .live, .keys, dt { color: var(--muted); font-size: var(--small); }
 .live { margin-bottom: 1.5rem; }
 .eyebrow { display: block; margin-bottom: 0.25rem; font-weight: 500; letter-spacing: 0; }
-code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: var(--small); }
+code, pre, .id { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: var(--small); }
 pre { margin: 0 0 0.75rem; padding: 1rem; white-space: pre-wrap; background: var(--surface); border: 1px solid var(--line); border-radius: var(--round); }
 a { color: var(--accent); text-underline-offset: 0.15em; }
 a:hover { color: var(--accent-strong); }
@@ -156,15 +156,16 @@ dd { margin: 0; }
 }
 @media (max-width: 63.99rem) {
   .ids { order: 1; }
-  .why:not(:empty) { order: 2; flex-basis: 100%; }
+  .why { order: 2; flex-basis: 100%; }
 }
 @media (min-width: 64rem) {
   nav { position: sticky; top: 0; z-index: 1; }
   .rows > li { display: grid; grid-template-columns: 5.5rem minmax(9rem, 1.2fr) minmax(0, 1.6fr) minmax(0, 3fr) 6.5rem 4.5rem; }
   .rows .what { overflow-wrap: anywhere; }
   .wide dl { grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 2rem; }
-  .status, .duration { text-align: end; }
-  .why { display: -webkit-box; max-height: 2.625rem; line-height: 1.3125rem; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+  .status, .duration { grid-column: 5; text-align: end; }
+  .duration { grid-column: 6; }
+  .why { grid-column: 4; display: -webkit-box; max-height: 2.625rem; line-height: 1.3125rem; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
   .first .why { display: block; max-height: none; }
 }
 @media (forced-colors: active) {
