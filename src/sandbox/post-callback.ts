@@ -20,7 +20,7 @@ export interface PostResult {
   /** Whether callbacks may be posted to the URL of this delivery. */
   readonly isAllowed: boolean;
   /** The beginning of the response's body. */
-  readonly response?: string;
+  readonly response?: string | undefined;
 }
 
 export interface Posting {
@@ -50,27 +50,18 @@ class NotAllowedError extends Error {}
 
 /** Posts a callback; never rejects. Redirects are not followed. */
 export async function postCallback(posting: Posting): Promise<PostResult> {
+  const size = sum(posting.body);
   try {
-    const { status, response } = await post(posting);
-    return {
-      status,
-      problem: problemOf(status, sizeOf(posting)),
-      isAllowed: true,
-      ...(response !== '' && { response }),
-    };
+    const { status, response } = await post(posting, size);
+    return { status, problem: problemOf(status, size), isAllowed: true, response };
   } catch (error) {
-    const isAllowed = !(error instanceof NotAllowedError);
-    return {
-      status: null,
-      problem: isAllowed ? connectionProblem(error, sizeOf(posting)) : (error as Error).message,
-      isAllowed,
-    };
+    if (error instanceof NotAllowedError) return { status: null, problem: error.message, isAllowed: false };
+    return { status: null, problem: connectionProblem(error, size), isAllowed: true };
   }
 }
 
-async function post(posting: Posting): Promise<{ status: number; response: string }> {
+async function post(posting: Posting, size: number): Promise<{ status: number; response?: string }> {
   const { url, body, callbackHosts, ownPort, signal } = posting;
-  const size = sizeOf(posting);
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const namesHost = callbackHosts.includes(host);
@@ -126,7 +117,7 @@ async function post(posting: Posting): Promise<{ status: number; response: strin
     request.on('error', (error) => fail(error));
     // Node reports a response with status 101 only with this event.
     request.on('upgrade', ({ statusCode = 101 }, socket) => {
-      resolve({ status: statusCode, response: '' });
+      resolve({ status: statusCode });
       socket.destroy();
     });
     request.on('response', (response) => {
@@ -149,10 +140,6 @@ async function post(posting: Posting): Promise<{ status: number; response: strin
     for (const part of body) request.write(part);
     request.end();
   });
-}
-
-function sizeOf({ body }: Posting): number {
-  return sum(body);
 }
 
 function sum(parts: readonly Buffer[]): number {
