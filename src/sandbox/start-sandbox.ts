@@ -79,16 +79,11 @@ async function listenAt({ host, port }: SandboxSettings, keeper: Keeper | null):
   } catch (error) {
     keeper?.release();
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') {
-      const message = `must be a free port, and ${port} on ${host} is in use: stop the server that uses it, or choose another port (0 chooses any free port)`;
-      throw createConfigError({ path: 'port', message });
-    }
-    if (code === 'EACCES') {
-      throw createConfigError({
-        path: 'port',
-        message: `must be a port that this user may open: ${port} needs more rights`,
-      });
-    }
+    const wrongPort = {
+      EADDRINUSE: `must be a free port, and ${port} on ${host} is in use: stop the server that uses it, or choose another port (0 chooses any free port)`,
+      EACCES: `must be a port that this user may open: ${port} needs more rights`,
+    }[String(code)];
+    if (wrongPort !== undefined) throw createConfigError({ path: 'port', message: wrongPort });
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
       throw createConfigError({ path: 'host', message: `must be an address of this machine (${code})` });
     }
