@@ -15,7 +15,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { HostedClient, type HostedClientOptions, HostedConfigError } from 'hosted-client';
 import { instrument } from 'hosted-client/opentelemetry';
-import { createMockService } from 'hosted-client/testing';
+import { createMockService, createTestClock, createTestTracker } from 'hosted-client/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { undici } from '../../examples/hide-link-ids.ts';
 import { collector } from '../support/collector.js';
@@ -308,6 +308,22 @@ test('calls, retries, waits and callbacks are measured, with nothing of a person
   expect(JSON.stringify(found)).not.toContain('planted');
 });
 
+test('the gauges of several trackers are those of all their jobs', async () => {
+  const { meterProvider, read } = measuring();
+  const clock = createTestClock();
+  const trackers = [1, 2].map(() => createTestTracker({ client: createClient({ clock }), clock }));
+  for (const tracker of trackers) await tracker.track(sandbox.jobs.start());
+  await clock.advance(5_000);
+  await trackers[0]?.track(sandbox.jobs.start());
+  start({}, { meterProvider, tracker: trackers });
+
+  const found = await read();
+
+  expect(found['hosted.tracker.jobs']).toContainEqual({ count: 3, unit: '{job}', 'hosted.state': 'tracking' });
+  expect(found['hosted.tracker.overdue.age']).toEqual([{ count: 5, unit: 's' }]);
+  await Promise.all(trackers.map((tracker) => tracker.stop()));
+});
+
 test('several clients are traced, those made before too, and calls at once stay apart', async () => {
   const before = createClient();
   start();
@@ -372,6 +388,7 @@ test('a provider that throws changes no call, and ends no process', async () => 
 test.each([
   ['tracerProvider', { tracerProvider: {} }],
   ['meterProvider', { meterProvider: 'planted' }],
+  ['tracker', { tracker: [{ stats() {} }] }],
 ])('instrument() refuses a %s that is none', (name, options) => {
   const error = thrownBy(() => instrument(options as object));
 
