@@ -97,6 +97,8 @@ async function startBoss(context: BossContext, options: StartOptions, triesLeft 
     flowIntervalSeconds: 3_600,
     maintenanceIntervalSeconds: 60,
     bamIntervalSeconds: 10,
+    registerInstance: false,
+    openTelemetry: { enabled: false },
   });
   // Without a listener, one failed statement would end the process. pg-boss tries the statement again.
   boss.on('error', (error) => storage.failed(bossEffect, error));

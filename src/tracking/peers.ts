@@ -83,6 +83,10 @@ export interface BossOptions {
   readonly flowIntervalSeconds: number;
   /** How often indexes of a new version are built in the background, if `migrate` is true. */
   readonly bamIntervalSeconds: number;
+  /** Whether pg-boss stores the name of the host and the memory of the process. Older versions never do. */
+  readonly registerInstance: false;
+  /** Its spans would have the ids of messages. Older versions have none. */
+  readonly openTelemetry: { readonly enabled: false };
 }
 
 /** The methods of PGlite that are used. */
@@ -133,7 +137,7 @@ export async function loadLite(): Promise<LiteModule> {
 }
 
 /** The version of pg-boss to install: package.json allows only versions on which this package was tested. */
-const testedBoss = 'pg-boss@12.35.0';
+const testedBoss = 'pg-boss@12.38.0';
 
 async function load(name: string, importPeer: () => Promise<unknown>): Promise<unknown> {
   try {

@@ -139,6 +139,6 @@ test('tracking without its packages names the first, and the command that instal
     code: 1,
     stdout: '',
     stderr:
-      'Cannot create a tracker: the package "pg-boss" is not installed, or cannot be loaded: npm install pg-boss@12.35.0\n',
+      'Cannot create a tracker: the package "pg-boss" is not installed, or cannot be loaded: npm install pg-boss@12.38.0\n',
   });
 }, 30_000);

@@ -1,7 +1,7 @@
 /**
  * Workers of several versions share a schema while its tables change, and while the fleet goes back. One of them is killed
  * every second. Looks whether every job was handed over with its context, whether a process ended by itself, and how long
- * a statement waited for a lock. Then the same with an older pg-boss, whose workers must stop taking work. `--full` is the
+ * a statement waited for a lock. Then the same with older versions of pg-boss, whose workers must stop taking work. `--full` is the
  * long run.
  */
 
@@ -11,7 +11,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import process, { argv, execPath, stdout } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +27,8 @@ if (programs === null) {
   process.exit();
 }
 const jobsInAll = argv.includes('--full') ? 10_000 : 1_500;
-const olderBoss = '12.34.0';
+/** The older versions that package.json allows. */
+const olderBosses = ['12.34.0', '12.35.0'];
 const lockBoundMs = 2_500;
 const random = randomFrom(20_261_124);
 const folder = mkdtempSync(join(tmpdir(), 'upgrade-'));
@@ -36,7 +37,7 @@ const problems: string[] = [];
 
 /** Builds the programs of a run with a version of this package, beside a version of pg-boss. */
 function makeBuild(version: Version, boss: string): Promise<string> {
-  const outdir = join(folder, `${version}-${boss === root ? 'here' : 'older'}`);
+  const outdir = join(folder, `${version}-${boss === root ? 'here' : basename(boss)}`);
   return buildPrograms(['tracking-worker.ts', 'upgrade-migrate.ts'], { outdir, version, boss });
 }
 
@@ -224,8 +225,8 @@ async function changeTables(): Promise<void> {
 }
 
 /** The tables of pg-boss: workers with the older one stop taking work, and lose nothing. */
-async function changeBoss(): Promise<void> {
-  const older = join(folder, 'older-boss');
+async function changeBoss(olderBoss: string): Promise<void> {
+  const older = join(folder, olderBoss);
   mkdirSync(older);
   writeFileSync(join(older, 'package.json'), '{"private":true}');
   try {
@@ -237,7 +238,7 @@ async function changeBoss(): Promise<void> {
     return;
   }
   const [before, after] = [await makeBuild('today', older), await makeBuild('today', root)];
-  const fleet = await openFleet('queue');
+  const fleet = await openFleet(`queue_${olderBoss.replaceAll('.', '_')}`);
   stdout.write(`${await fleet.migrate(before)}\n`);
   const tracker = await open(fleet.connectionString);
   const count = Math.min(jobsInAll, 1_500);
@@ -260,8 +261,10 @@ async function changeBoss(): Promise<void> {
 
 try {
   await changeTables();
-  deliveries.length = 0;
-  await changeBoss();
+  for (const olderBoss of olderBosses) {
+    deliveries.length = 0;
+    await changeBoss(olderBoss);
+  }
 } finally {
   server.close();
   server.closeAllConnections();

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { migrateTracking } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
@@ -111,7 +112,7 @@ onEachDatabase((database) => {
     expect(await tracker.get(pending as never)).toMatchObject({ state: 'tracking' });
   });
 
-  test('nothing of a person is stored', async () => {
+  test('nothing of a person or of a process is stored', async () => {
     const world = createWorld(database);
     const tracker = await world.open({ maxAttempts: 2 });
     let thrown = 0;
@@ -151,6 +152,7 @@ onEachDatabase((database) => {
       'selfie',
       'X-Amz',
       apiKey,
+      process.version,
     ]) {
       expect(dump, planted).not.toContain(planted);
     }
