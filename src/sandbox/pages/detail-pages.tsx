@@ -46,7 +46,7 @@ export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
           ...aboutOf(request),
           Signature: (
             <>
-              {signature.message}
+              {signature.message === reason ? 'Wrong' : signature.message}
               {texts?.signedText !== undefined && <SignedText name="Signed" text={texts.signedText} />}
               {texts?.expectedText !== undefined && <SignedText name="Expected" text={texts.expectedText} />}
               {texts?.expectedText !== undefined && <small>with the key of {environment}: ••••••••</small>}
@@ -108,7 +108,6 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
   const { id, at, environment, resultCode, url, variant, copyOf, state, attempts, nextAttemptAt } = callback;
   const { title, isFailed, reason } = verdictOf(callback);
   const own = `/console/callbacks/${id}`;
-  const hidden = Math.max(0, attempts.length - mostAttempts);
   return (
     <ConsolePage title={`Callback ${id} ${title}`} {...frame}>
       <h1>
@@ -132,14 +131,17 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
           {state === 'waiting' && <Act action={`${own}/stop`}>Stop trying</Act>}
         </div>
         <ol class="attempts">
-          {hidden > 0 && <li class="empty">{hidden} earlier attempts are in GET /control/callbacks.</li>}
-          {attempts.slice(hidden).map((attempt, index) => (
-            <li class={attempt.problem === null ? '' : 'failed'}>
-              <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
-              {attempt.problem}
-              {texts?.[`response ${hidden + index}`] && <pre>{texts[`response ${hidden + index}`]}</pre>}
-            </li>
-          ))}
+          {attempts
+            .map((attempt, index) => (
+              <li class={attempt.problem === null ? '' : 'failed'}>
+                <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
+                {attempt.problem}
+                {texts?.[`response ${index}`] && <pre>{texts[`response ${index}`]}</pre>}
+              </li>
+            ))
+            .slice(-mostAttempts)
+            .toReversed()}
+          {attempts.length > mostAttempts && <li class="empty">Earlier attempts are in GET /control/callbacks.</li>}
         </ol>
       </section>
       <Facts

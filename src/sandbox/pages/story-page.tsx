@@ -60,22 +60,26 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
             Open the page of the end user
           </a>
           {closed !== 'disabled' && <Act action={`${own}/disable`}>Disable</Act>}
-        </div>
-        {closed === null && (
-          <form method="post" action={`${own}/play`} class="actions">
-            <Select label="Outcome" name="outcome" options={outcomeNames.map((each) => [each, outcomes[each].title])} />
-            {link.idTypes.length > 1 && (
+          {closed === null && (
+            <form method="post" action={`${own}/play`} class="actions">
               <Select
-                label="ID"
-                name="idType"
-                options={link.idTypes
-                  .slice(0, 50)
-                  .map((each, index) => [String(index), `${idTypeName(each)} of ${each.country}`])}
+                label="Outcome"
+                name="outcome"
+                options={outcomeNames.map((each) => [each, outcomes[each].title])}
               />
-            )}
-            <button type="submit">Play</button>
-          </form>
-        )}
+              {link.idTypes.length > 1 && (
+                <Select
+                  label="ID"
+                  name="idType"
+                  options={link.idTypes
+                    .slice(0, 50)
+                    .map((each, index) => [String(index), `${idTypeName(each)} of ${each.country}`])}
+                />
+              )}
+              <button type="submit">Play</button>
+            </form>
+          )}
+        </div>
       </section>
       <Facts
         facts={{

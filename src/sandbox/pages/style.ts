@@ -43,6 +43,7 @@ body {
 main, .note p { margin-inline: auto; padding-inline: var(--gap); max-width: 38rem; }
 .wide main, .wide .note p { max-width: 80rem; }
 main { padding-block: 1.5rem 4rem; }
+.wide main { padding-top: 0.25rem; }
 main:focus { outline: none; }
 .note { background: var(--wait-ground); color: var(--wait); border-bottom: 1px solid var(--line); font-size: var(--small); }
 .note p { margin-block: 0; padding-block: 0.625rem; }
@@ -101,6 +102,7 @@ select, input[type=text], input[type=search] { display: block; width: 100%; padd
 label { display: block; }
 .fields { display: grid; gap: var(--gap); }
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; align-items: end; margin-top: 0.75rem; }
+.actions .actions { flex: 1 1 28rem; margin-top: 0; }
 .actions label { flex: 0 1 22rem; min-width: 0; font-size: var(--small); color: var(--muted); }
 .badge { display: inline-block; padding: 0.125rem 0.625rem; font-size: var(--small); font-weight: 600; border: 1px solid currentcolor; border-radius: 1rem; }
 .good { color: var(--good); background: var(--good-ground); }
@@ -115,14 +117,14 @@ nav { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: center; margin-b
 nav ul, .chips { display: flex; flex-wrap: wrap; gap: 0 0.25rem; margin: 0; padding: 0; list-style: none; }
 nav a, .chips a { display: inline-flex; gap: 0.375rem; align-items: center; justify-content: center; min-width: 2.75rem; min-height: 2.75rem; padding-inline: 0.625rem; color: var(--text); text-decoration: none; }
 nav a[aria-current=page], .chips a[aria-current=true] { font-weight: 650; box-shadow: inset 0 -3px var(--accent); }
-nav form { flex: 1 1 12rem; max-width: 20rem; }
+nav form { flex: 1 1 12rem; max-width: 20rem; padding-block: 0.25rem; }
 nav .bad { background: transparent; color: var(--bad); }
 .count { color: var(--muted); font-size: var(--small); font-variant-numeric: tabular-nums; }
 nav .bad .count { color: inherit; }
 .done { padding: 0.625rem 1rem; color: var(--good); background: var(--good-ground); border-radius: 0.5rem; }
 section, .rows > li { scroll-margin-top: 4rem; }
 section, main > form { margin-bottom: 1.25rem; }
-.rows, .attempts { margin: 0 0 0.5rem; padding: 0; list-style: none; }
+.rows, .attempts { margin: 0.5rem 0; padding: 0; list-style: none; }
 .rows > li { display: flex; flex-wrap: wrap; gap: 0 0.75rem; align-items: center; min-height: 2.75rem; padding-inline: 0.5rem; font-size: var(--small); border-bottom: 1px solid var(--line); }
 .rows > li:hover, .rows > li:target { background: var(--surface); }
 .rows > li:target { box-shadow: inset 3px 0 var(--accent); }
@@ -135,24 +137,25 @@ section, main > form { margin-bottom: 1.25rem; }
 .first > li { background: var(--bad-ground); }
 .js .copy, .js .keys { display: inline-flex; }
 .copy, .keys { display: none; }
-.copy { padding-inline: 0.625rem; border-color: transparent; font-size: var(--small); }
+.copy { flex: none; padding-inline: 0.625rem; border-color: transparent; font-size: var(--small); }
 .chips { margin-bottom: 0.25rem; }
 summary { min-height: 2.75rem; padding-block: 0.625rem; color: var(--accent); cursor: pointer; }
 .wide h1 { margin: 0.75rem 0; font-size: 1.5rem; }
+.wide .problems { margin-bottom: 0.75rem; padding: 0.75rem 1rem; }
 .wide h2 { margin-bottom: 0.375rem; font-size: 1.125rem; }
 .keys { flex-wrap: wrap; gap: 0.5rem; align-items: center; }
 .keys kbd { padding: 0 0.375rem; border: 1px solid var(--line); border-radius: 0.25rem; }
-.value { display: inline-flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; }
+.value { display: inline-flex; gap: 0 0.5rem; align-items: center; }
 .signed { display: block; }
 .code { margin-bottom: 0.75rem; }
-.code .copy { margin-bottom: 0.25rem; }
+.code .copy { float: inline-end; }
 .heading { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; align-items: center; margin-bottom: 0.25rem; }
 time { font-variant-numeric: tabular-nums; color: var(--muted); font-size: var(--small); }
 dl { display: grid; gap: 0.25rem; margin: 0 0 1.25rem; }
 dd { margin: 0; }
 @media (min-width: 48rem) {
   .fields { grid-template-columns: repeat(3, minmax(0, 1fr)); align-items: end; }
-  dl > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); align-items: center; }
+  dl > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); align-items: baseline; }
 }
 @media (max-width: 63.99rem) {
   .ids { order: 1; }
@@ -160,7 +163,9 @@ dd { margin: 0; }
 }
 @media (min-width: 64rem) {
   nav { position: sticky; top: 0; z-index: 1; }
-  .rows > li { display: grid; grid-template-columns: 5.5rem minmax(9rem, 1.2fr) minmax(0, 1.6fr) minmax(0, 3fr) 6.5rem 4.5rem; }
+  nav form { margin-inline-start: auto; }
+  #stream-title { float: inline-start; margin: 0 1rem 0 0; line-height: 2.75rem; }
+  .rows > li { display: grid; grid-template-columns: 5rem minmax(9rem, 1.5fr) minmax(0, 1.5fr) minmax(0, 2.9fr) 6.5rem 4rem; }
   .rows .what { overflow-wrap: anywhere; }
   .wide dl { grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 2rem; }
   .status, .duration { grid-column: 5; text-align: end; }
