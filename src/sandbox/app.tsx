@@ -18,10 +18,6 @@ import { renderPage } from './pages/layout.js';
 import { NotFoundPage, ProblemPage } from './pages/link-page.js';
 import { icon, style } from './pages/style.js';
 
-export interface AppSettings extends ConsoleSettings {
-  readonly live: Live;
-}
-
 /**
  * Pages have no inline script or style, cannot be shown in a frame, and load nothing from other servers. There is one
  * exception: the page of a link loads the link's logo.
@@ -47,7 +43,7 @@ const securityWith = (findLogo: (c: Context) => string | null) =>
   });
 
 /** Creates the site. */
-export function createApp(settings: AppSettings): Hono {
+export function createApp(settings: ConsoleSettings & { readonly live: Live }): Hono {
   const { sandbox, live, description } = settings;
   const app = new Hono();
 

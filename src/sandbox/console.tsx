@@ -28,7 +28,7 @@ import type { SigningFacts } from './signing-mistakes.js';
 import type { FoundLink, Simulation } from './simulation.js';
 import { describeJobs, describeLink, type JobStory } from './stories.js';
 import { isFailed, listStream } from './stream.js';
-import type { Sandbox, SandboxRequest } from './types.js';
+import type { Sandbox } from './types.js';
 import { findShell, shells } from './variables.js';
 
 export interface ConsoleSettings {
@@ -75,28 +75,17 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
 
   function connectView(c: Context): ConnectView {
     const { description, signing } = settings;
-    const { partnerId, apiKeys } = signing;
-    const shell = shells.find((name) => name === c.req.query('shell')) ?? findShell(process.env);
-    const path = routes['links.list'].path
-      .replace('{brand}', running.wire.brand)
-      .replace('{list}', running.wire.listMarker);
-    const request = { environment: 'sandbox', operation: 'links.list', method: 'POST', path } as const;
+    const { baseUrls } = sandbox;
+    const { brand, listMarker } = running.wire;
+    const path = routes['links.list'].path.replace('{brand}', brand).replace('{list}', listMarker);
+    const request = { operation: 'links.list', method: 'POST', path, baseUrl: baseUrls.sandbox, sent: '{}' } as const;
     return {
-      partnerId,
-      apiKeys,
-      shell,
-      baseUrls: sandbox.baseUrls,
+      signing,
+      baseUrls,
       hasDescription: description !== null,
-      curl: curlOf(request, '{}'),
+      curl: writeSignedCurl(request, signing),
+      shell: shells.find((name) => name === c.req.query('shell')) ?? findShell(process.env),
     };
-  }
-
-  type Target = Pick<SandboxRequest, 'environment' | 'operation' | 'method' | 'path'>;
-  function curlOf({ environment, operation, method, path }: Target, sent: string): string | null {
-    const { apiKeys, partnerId, wire } = settings.signing;
-    if (apiKeys === null || operation === null) return null;
-    const url = sandbox.baseUrls[environment] + path;
-    return writeSignedCurl({ operation, method, url, sent }, partnerId, wire);
   }
 
   const jobsOf = (environment: Environment, jobs: readonly StoredJob[]): readonly ShownJob[] =>
@@ -203,7 +192,8 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const texts = bodies.get(`request ${request.id}`);
     const sent = texts?.sent ?? '';
     const isCurlShown = sent.length <= longest.text || c.req.param('text') === 'curl';
-    const curl = isCurlShown ? curlOf(request, sent) : undefined;
+    const command = { ...request, baseUrl: sandbox.baseUrls[request.environment], sent };
+    const curl = isCurlShown ? writeSignedCurl(command, settings.signing) : undefined;
     const page = <RequestPage {...{ ...frameOf(c), request, texts, curl }} />;
     return respondWithText(c, { ...texts, ...(curl && { curl }) }) ?? respondWith(c, page);
   });

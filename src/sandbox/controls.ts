@@ -11,8 +11,7 @@ import type { MockFault } from '../testing/types.js';
 import { inputObject } from '../validation/check.js';
 import { integer } from '../validation/input.js';
 import { checkInput, failNextInput, playInput, resendInput } from './input.js';
-import type { Done } from './pages/console-layout.js';
-import type { Sandbox, SandboxCallback, SandboxRequest } from './types.js';
+import type { Sandbox } from './types.js';
 
 /** Makes the next requests fail. */
 export function failNext({ service }: Pick<Sandbox, 'service'>, input: unknown): void {
@@ -22,24 +21,18 @@ export function failNext({ service }: Pick<Sandbox, 'service'>, input: unknown):
 }
 
 /** What can be done with an entry of a list: over HTTP, and on the page of the entry, which says then what was done. */
-interface EntryAct {
-  readonly list: 'requests' | 'callbacks';
-  readonly name: string;
-  readonly done: Done;
-  run(sandbox: Sandbox, id: number, input: unknown): Promise<SandboxRequest | SandboxCallback>;
-}
-
-export const entryActs: readonly EntryAct[] = [
-  { list: 'requests', name: 'replay', done: 'replayed', run: ({ replay }, id) => replay(id) },
-  { list: 'callbacks', name: 'retry', done: 'retried', run: ({ retryNow }, id) => retryNow(id) },
-  { list: 'callbacks', name: 'stop', done: 'stopped', run: ({ stopTrying }, id) => stopTrying(id) },
+export const entryActs = [
+  { list: 'requests', name: 'replay', done: 'replayed', run: ({ replay }: Sandbox, id: number) => replay(id) },
+  { list: 'callbacks', name: 'retry', done: 'retried', run: ({ retryNow }: Sandbox, id: number) => retryNow(id) },
+  { list: 'callbacks', name: 'stop', done: 'stopped', run: ({ stopTrying }: Sandbox, id: number) => stopTrying(id) },
   {
     list: 'callbacks',
     name: 'resend',
     done: 'resent',
-    run: async ({ resend }, id, input) => resend(id, withoutUndefined(checkInput(resendInput, input))),
+    run: async ({ resend }: Sandbox, id: number, input: unknown) =>
+      resend(id, withoutUndefined(checkInput(resendInput, input))),
   },
-];
+] as const;
 
 /** Creates the routes `/control/…`. */
 export function createControls(sandbox: Sandbox): Hono {

@@ -4,28 +4,26 @@
  * @module
  */
 
-import { assumedSignatureContext, type Wire } from '../protocol/assumptions.js';
-import type { OperationName } from '../protocol/routes.js';
+import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { quoteForShell } from '../runtime/shell.js';
 import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturePropertyOf } from '../testing/authenticate.js';
+import type { SigningFacts } from './signing-mistakes.js';
+import type { SandboxRequest } from './types.js';
 
-export interface CurlRequest {
-  readonly operation: OperationName;
-  readonly method: string;
-  readonly url: string;
+export interface CurlRequest extends Pick<SandboxRequest, 'operation' | 'method' | 'path'> {
+  readonly baseUrl: string;
   /** The body, with or without a signature. */
   readonly sent: string;
 }
 
-/** Writes the commands; null if the body is not a JSON object, so that it cannot be signed. */
+/** Writes the commands; null if such commands cannot sign the request. */
 export function writeSignedCurl(
-  { operation, method, url, sent }: CurlRequest,
-  partnerId: string,
-  wire: Wire,
+  { operation, method, baseUrl, path, sent }: CurlRequest,
+  { partnerId, wire, apiKeys }: SigningFacts,
 ): string | null {
   const json = parseJson(sent);
-  if (!isRecord(json)) return null;
+  if (!isRecord(json) || operation === null || apiKeys === null) return null;
   const isJobStatus = operation === 'jobs.status';
   const format = isJobStatus ? wire.jobTimestampFormat : wire.timestampFormat;
   const dates = { iso: '+%Y-%m-%dT%H:%M:%S.000Z', 'epoch-ms': '+%s000', 'epoch-s': '+%s' };
@@ -40,7 +38,7 @@ export function writeSignedCurl(
 timestamp=$(date -u ${dates[format]})
 signature=$(printf '%s' "$timestamp"${quoteForShell(partnerId + assumedSignatureContext)} |
   openssl dgst -sha256 -hmac "$HOSTED_API_KEY" -binary | base64)
-curl -i -X ${method} ${quoteForShell(url)} -H 'content-type: application/json' --data-binary @- <<END
+curl -i -X ${method} ${quoteForShell(baseUrl + path)} -H 'content-type: application/json' --data-binary @- <<END
 ${escaped}
 END
 `;

@@ -4,13 +4,12 @@
  * @module
  */
 
-import type { Environment } from '../../options.js';
+import type { SigningFacts } from '../signing-mistakes.js';
 import { type Connection, type Shell, shells, writeVariables } from '../variables.js';
 import { Act, type ConsoleFrame, ConsolePage, Copy } from './console-layout.js';
 
-export interface ConnectView extends Omit<Connection, 'apiKey'> {
-  /** Null with the scheme "ed25519", which has no API keys. */
-  readonly apiKeys: Readonly<Record<Environment, string>> | null;
+export interface ConnectView extends Pick<Connection, 'baseUrls'> {
+  readonly signing: SigningFacts;
   readonly shell: Shell;
   /** A signed call, as a command; null if `curl` cannot sign. */
   readonly curl: string | null;
@@ -38,7 +37,8 @@ const shellNames: Readonly<Record<Shell, string>> = {
 
 /** `at` is the URL of the page that shows it. */
 export function Connect({ view, at }: { view: ConnectView; at: string }) {
-  const { partnerId, apiKeys, baseUrls, shell, curl, hasDescription } = view;
+  const { signing, baseUrls, shell, curl, hasDescription } = view;
+  const { partnerId, apiKeys } = signing;
   const variables = writeVariables({ partnerId, apiKey: apiKeys?.sandbox ?? null, baseUrls }, shell);
   return (
     <section id="connect" aria-label="Connect">
