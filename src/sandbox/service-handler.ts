@@ -6,6 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { writeTimestamp } from '../call/sign-request.js';
 import { type Environment, environments } from '../options.js';
 import type { OperationName } from '../protocol/routes.js';
 import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
@@ -200,18 +201,12 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
 
   /** The properties that sign a request now. */
   async function sign(environment: Environment, operation: OperationName | null, body: Body) {
-    const format = operation === 'jobs.status' ? signing.wire.jobTimestampFormat : signing.wire.timestampFormat;
-    const now = Date.now();
-    const text =
-      format === 'iso' ? new Date(now).toISOString() : String(format === 'epoch-ms' ? now : Math.floor(now / 1_000));
+    const { wire, partnerId } = signing;
+    const { sent, signed } = writeTimestamp(Date.now(), operation === 'jobs.status' ? 'jobs' : 'links', wire);
     return {
-      partner_id: body.partner_id ?? signing.partnerId,
-      timestamp: format !== 'iso' && operation === 'jobs.status' ? Number(text) : text,
-      [operation === null ? 'signature' : signaturePropertyOf(body, operation, signing.wire)]: await signing.sign(
-        environment,
-        text,
-        signing.partnerId,
-      ),
+      partner_id: body.partner_id ?? partnerId,
+      timestamp: sent,
+      [signaturePropertyOf(body, operation ?? 'links.get', wire)]: await signing.sign(environment, signed, partnerId),
     };
   }
 }
