@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,16 +12,9 @@ import { fileURLToPath } from 'node:url';
 export function readDescription(): string | null {
   // The source and the build are at different depths in the package, so this searches every folder above.
   for (let folder = dirname(fileURLToPath(import.meta.url)); dirname(folder) !== folder; folder = dirname(folder)) {
-    const text = readText(join(folder, 'docs', 'openapi.yaml'));
-    if (text !== null || readText(join(folder, 'package.json')) !== null) return text;
+    const file = join(folder, 'docs', 'openapi.yaml');
+    if (existsSync(file)) return readFileSync(file, 'utf8');
+    if (existsSync(join(folder, 'package.json'))) return null;
   }
   return null;
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
 }

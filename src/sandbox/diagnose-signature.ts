@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { Environment } from '../options.js';
 import { assumedSignatureContext, type Wire } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import { authWindowMs, parseTimestamp, signaturePropertyOf } from '../testing/authenticate.js';
@@ -95,10 +94,7 @@ async function explain(request: WrongRequest, facts: SigningFacts): Promise<Diag
       if (signature === request.signature) return { ...found(problem, message), ...(signedText && { signedText }) };
     }
   }
-  return found('other', unknownMistake(request.environment));
-}
-
-function unknownMistake(environment: Environment): string {
   const text = `timestamp, partner id and "${assumedSignatureContext}"`;
-  return `Check that the key is the key of the environment "${environment}", and that the signed text is ${text} without separators: none of the usual mistakes explains this signature`;
+  const message = `Check that the key is the key of the environment "${request.environment}", and that the signed text is ${text} without separators: none of the usual mistakes explains this signature`;
+  return found('other', message);
 }

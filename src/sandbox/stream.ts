@@ -10,7 +10,7 @@ import type { Sandbox, SandboxCallback, SandboxRequest } from './types.js';
 export type StreamEntry = SandboxRequest | SandboxCallback;
 
 /** What can be chosen by itself. */
-export const shows = ['failed', 'links', 'status', 'callbacks'] as const;
+export const shows = { failed: 'Failed', links: 'Links', status: 'Job status', callbacks: 'Callbacks' };
 
 /** A filter, as it is in the URL of the page. `before` is the key of an entry: only older entries are wanted. */
 export type StreamFilter = Readonly<Partial<Record<'show' | 'link' | 'job' | 'q' | 'before', string | undefined>>>;

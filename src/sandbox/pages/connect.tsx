@@ -27,13 +27,7 @@ const link = await client.links.create({
 console.log(link.url);
 `;
 
-const shellNames: Readonly<Record<Shell, string>> = {
-  sh: 'sh',
-  fish: 'fish',
-  powershell: 'PowerShell',
-  cmd: 'cmd',
-  env: '.env',
-};
+const shellNames: Partial<Record<Shell, string>> = { powershell: 'PowerShell', env: '.env' };
 
 /** `at` is the URL of the page that shows it. */
 export function Connect({ view, at }: { view: ConnectView; at: string }) {
@@ -48,7 +42,7 @@ export function Connect({ view, at }: { view: ConnectView; at: string }) {
         {shells.map((name) => (
           <li>
             <a href={`${at}?shell=${name}#connect`} aria-current={name === shell && 'true'}>
-              {shellNames[name]}
+              {shellNames[name] ?? name}
             </a>
           </li>
         ))}

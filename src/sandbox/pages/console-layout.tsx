@@ -127,18 +127,13 @@ const longestName = 300;
 
 export function Row({ id, at, href, what, ids, note, status, durationMs, isFailed = false }: RowProps) {
   const name = what.length > longestName ? `${what.slice(0, longestName)}…` : what;
+  const What = href === undefined ? 'strong' : 'a';
   return (
     <li id={id} class={isFailed ? 'failed' : ''}>
       <Ago at={at} />
-      {href === undefined ? (
-        <strong class="what">
-          <bdi>{name}</bdi>
-        </strong>
-      ) : (
-        <a class="what" href={href}>
-          <bdi>{name}</bdi>
-        </a>
-      )}
+      <What class="what" href={href}>
+        <bdi>{name}</bdi>
+      </What>
       {ids && <span class="ids">{ids}</span>}
       {note && <span class="why">{note}</span>}
       {status != null && <span class="status">{status}</span>}

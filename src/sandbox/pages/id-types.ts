@@ -18,12 +18,9 @@ export function idTypeValue({ country, id_type: name }: WireIdType): string {
 
 /** Gives `Nigeria` for `NG`. An unknown code is returned unchanged. */
 export function countryName(code: string): string {
-  try {
-    countries ??= new Intl.DisplayNames(['en'], { type: 'region', fallback: 'code' });
-    return countries.of(code) ?? code;
-  } catch {
-    return code;
-  }
+  if (!/^(?:[A-Za-z]{2}|\d{3})$/.test(code)) return code;
+  countries ??= new Intl.DisplayNames(['en'], { type: 'region', fallback: 'code' });
+  return countries.of(code) ?? code;
 }
 
 /** Gives `Drivers license` for `DRIVERS_LICENSE`. The empty string means "others". */

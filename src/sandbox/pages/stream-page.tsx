@@ -24,13 +24,6 @@ export interface StreamView extends ConsoleFrame {
   readonly children?: Child;
 }
 
-const titles: Readonly<Record<string, string>> = {
-  failed: 'Failed',
-  links: 'Links',
-  status: 'Job status',
-  callbacks: 'Callbacks',
-};
-
 export function StreamPage({ filter, entries, forgotten, children, ...frame }: StreamView) {
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const shown = entries.slice(0, mostShown);
@@ -39,7 +32,7 @@ export function StreamPage({ filter, entries, forgotten, children, ...frame }: S
   const failures = isFiltered ? [] : entries.filter(isFailed).slice(0, mostFailures);
   const nothing = isFiltered ? 'Nothing matches. ' : 'No request and no callback yet. ';
   const chips = [
-    ...shows.map((show) => ({ name: 'show', value: show, text: titles[show] ?? show, isOn: filter.show === show })),
+    ...Object.entries(shows).map(([value, text]) => ({ name: 'show', value, text, isOn: filter.show === value })),
     ...(['link', 'job', 'q'] as const).flatMap((name) => {
       const text = `${name === 'q' ? 'search' : `one ${name}`}: ${filter[name]}`;
       return filter[name] === undefined ? [] : [{ name, value: '', text, isOn: true }];
