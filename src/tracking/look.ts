@@ -127,7 +127,7 @@ export async function look(
     }
     // If only callbacks have named the job's link, it is not certain. So the history is fetched, too: it contains the
     // right link.
-    const query = { userId: row.userId, jobId: row.jobId, history: !row.isLinkProven };
+    const query = { userId: row.userId, jobId: row.jobId, ...(!row.isLinkProven && { history: true }) };
     const status = await client.jobs.status(query, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
