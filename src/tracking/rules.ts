@@ -13,6 +13,39 @@ export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4,
 /** The ways in which a job can end. */
 export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
 
+const noFailure = { failure_name: null, failure_code: null } as const;
+
+/**
+ * What changes in a row with each step, wherever the row is stored. Some values are known only then: `now`, `deadline`
+ * (`deadlineMs` later), and `id`, a new one.
+ */
+export const steps = {
+  /** A job that only callbacks have mentioned is followed. */
+  follow: { state: states.tracking, due: 'now', deadline: 'deadline', step: 0 },
+  /** It is not followed, or not any more. */
+  keepHeard: { state: states.heard, due: null, deadline: null },
+  /** The caller tracks a job. */
+  track: {
+    ...{ state: states.tracking, due: 'now', is_proven: true, told_at: null, step: 0, late_since: null, attempts: 0 },
+    ...{ last_error: null, ended_at: null, end_id: null, outcome: null },
+    ...noFailure,
+  },
+  /** The caller tracks a link. */
+  trackLink: { state: states.tracking, due: 'now', step: 0, late_since: null, ended_at: null },
+  untrack: { state: states.untracked, due: null, ended_at: 'now', context: null, is_proven: true },
+  end: { state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', is_proven: true },
+  endLink: { state: states.done, due: null, ended_at: 'now' },
+  /** The status of an ended job could not be fetched. */
+  followAgain: { state: states.tracking, outcome: null, ended_at: null, end_id: null, step: 1 },
+  handle: { state: states.done, ended_at: 'now', ...noFailure },
+  bury: { state: states.dead, ended_at: 'now' },
+  /** A dead letter is handed over again. */
+  revive: { state: states.handingOver, ended_at: 'now', end_id: 'id', attempts: 0, ...noFailure },
+} as const;
+
+/** What changes in a row with a step. */
+export type Step = Readonly<Record<string, number | string | boolean | null>>;
+
 /** The queue that has the messages of completions. */
 export const queue = 'completions';
 

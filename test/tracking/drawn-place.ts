@@ -59,6 +59,7 @@ const bringsForward = ['note', 'adopt', 'followAgain', 'recovered'] as const;
 function withoutChance(text: string): string {
   return text
     .replace(/\b(?:\w+_boss\.job_now|now|clock_timestamp)\(\)/g, "current_setting('test.now')::timestamptz")
+    .replaceAll('random() limit 1', 'o.key limit 1')
     .replaceAll('random()', '0.5::double precision');
 }
 

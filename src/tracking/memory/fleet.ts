@@ -1,5 +1,5 @@
 /**
- * The token bucket, problems, pauses, counts and housekeeping, in memory.
+ * The statements about problems, pauses, counts and housekeeping, in memory.
  *
  * @module
  */
@@ -8,88 +8,56 @@ import { kinds, maxDebtSeconds, outcomes, states } from '../rules.js';
 import type { Row } from '../sql.js';
 import { isTold, type Memory, type MemoryRow } from './rows.js';
 
-/** Adds the tokens of the time that has passed. The bucket has at most the tokens of a tenth of a second. */
-export function refill({ fleet, now }: Memory): void {
-  const burst = Math.max(1, fleet.rate / 10);
-  fleet.tokens = Math.min(burst, fleet.tokens + ((now() - fleet.refilled_at) / 1_000) * fleet.rate);
-  fleet.refilled_at = now();
-}
-
-/** The end of the pauses that the service or a problem have caused. Null if there is none. */
-export function heldUntil({ fleet }: Memory): number | null {
-  const { hold_until: held, asked_until: asked } = fleet;
-  return held === null || asked === null ? (held ?? asked) : Math.max(held, asked);
-}
-
-/** The earliest date of a poll. Null if no poll is planned. */
-export function nextDue({ rows }: Memory, which: (row: MemoryRow) => boolean = () => true): number | null {
-  let next: number | null = null;
-  for (const row of rows.values()) {
-    if (row.due !== null && (next === null || row.due < next) && which(row)) next = row.due;
-  }
-  return next;
-}
-
-/** Draws a wait, in ms. It is at least half of the longest wait. */
-export function randomWait({ settings, random }: Memory, step: number): number {
-  const longest = Math.min(settings.maxDelayMs, settings.minDelayMs * settings.backoffFactor ** step);
-  return Math.round(longest * (0.5 + random() / 2));
-}
-
 /** Creates the statements. */
-export function createFleetStatements(memory: Memory) {
-  const { rows, now, fleet, settings } = memory;
-  const forgetAll = (isOld: (row: MemoryRow) => boolean) => {
-    for (const row of [...rows.values()].filter(isOld)) rows.delete(row.key);
+export function createFleetStatements({ rows, now, fleet, settings, list, nextDue, takeTokens }: Memory) {
+  const forgetAll = (isOld: (row: MemoryRow) => boolean): readonly Row[] => {
+    for (const { key } of list(isOld)) rows.delete(key);
     return [];
   };
 
   /** Chooses another job or link. Prefers one that the service has responded about, and then one that was not polled. */
   function chooseOther(key: string, kind: number): MemoryRow | undefined {
-    const isEnded = ({ state, outcome, ended_at }: MemoryRow) =>
-      ended_at !== null && state !== states.untracked && (outcome ?? outcomes.completed) === outcomes.completed;
-    const others = [...rows.values()].filter(
-      (row) => row.key !== key && row.kind === kind && ((row.due !== null && row.is_proven) || isEnded(row)),
-    );
-    const hasFailed = ({ outcome, last_error }: MemoryRow) => outcome === null && last_error !== null;
-    const isNew = ({ outcome, polls }: MemoryRow) => outcome === null && polls === 0;
-    return others.find((row) => !hasFailed(row) && !isNew(row)) ?? others.find((row) => !hasFailed(row)) ?? others[0];
+    const isAsked = ({ due, is_proven, ended_at, state }: MemoryRow) =>
+      (due !== null && is_proven) || (ended_at !== null && state !== states.untracked);
+    const isKnown = ({ outcome }: MemoryRow) => (outcome ?? outcomes.completed) === outcomes.completed;
+    const rankOf = ({ outcome, last_error, polls }: MemoryRow) => {
+      if (outcome !== null) return 0;
+      return last_error !== null ? 2 : polls === 0 ? 1 : 0;
+    };
+    return list((row) => row.key !== key && row.kind === kind && isAsked(row) && isKnown(row)).toSorted(
+      (one, other) => rankOf(one) - rankOf(other) || (one.key < other.key ? -1 : 1),
+    )[0];
   }
 
   return {
     control(key: string, kind: number, tokens: number): readonly Row[] {
       const other = chooseOther(key, kind);
       if (!other) return [];
-      refill(memory);
-      const isFree = (fleet.asked_until ?? 0) <= now();
-      if (!isFree || fleet.tokens - tokens < -fleet.rate * maxDebtSeconds) return [{ ...other, wait_ms: null }];
-      fleet.tokens -= tokens;
-      fleet.requests_sent += tokens;
-      return [{ ...other, wait_ms: Math.max(0, (-fleet.tokens / fleet.rate) * 1_000) }];
+      const mayAsk = fleet.asked_until <= now() && takeTokens(tokens, maxDebtSeconds);
+      return [{ ...other, wait_ms: mayAsk ? Math.max(0, (-fleet.tokens / fleet.rate) * 1_000) : null }];
     },
 
     problem(code: string) {
       fleet.problem_code = code;
       fleet.problem_since ??= now();
-      fleet.hold_until = Math.max(fleet.hold_until ?? 0, now() + 1_000);
+      fleet.hold_until = Math.max(fleet.hold_until, now() + 1_000);
       return [];
     },
 
     recovered() {
-      Object.assign(fleet, { problem_code: null, problem_since: null, problem_looks: 0, hold_until: null });
+      Object.assign(fleet, { problem_code: null, problem_since: null, problem_looks: 0, hold_until: 0 });
       return [];
     },
 
     hold(ms: number) {
-      fleet.asked_until = Math.max(fleet.asked_until ?? 0, now() + ms);
+      fleet.asked_until = Math.max(fleet.asked_until, now() + ms);
       return [];
     },
 
     stats(): readonly Row[] {
-      const all = [...rows.values()];
-      const count = (state: number, kind?: number) =>
-        all.filter((row) => row.state === state && (kind === undefined || row.kind === kind)).length;
-      const overdue = all.filter(({ due }) => due !== null && due < now());
+      const count = (...which: readonly [state: number, kind?: number]) =>
+        list(({ state, kind }) => state === which[0] && kind === (which[1] ?? kind)).length;
+      const overdue = list(({ due }) => due !== null && due < now());
       const counts = {
         heard: count(states.heard, kinds.job),
         tracking: count(states.tracking, kinds.job),
@@ -103,26 +71,21 @@ export function createFleetStatements(memory: Memory) {
     },
 
     gauges(): readonly Row[] {
-      const all = [...rows.values()];
       const counts = new Map<number, number>();
-      for (const { state } of all) counts.set(state, (counts.get(state) ?? 0) + 1);
-      const ages = all.flatMap((row) => (row.state === states.handingOver ? now() - Number(row.ended_at) : []));
-      const dueAt = nextDue(memory) ?? now();
+      for (const { state } of rows.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
+      const ages = list(({ state }) => state === states.handingOver).map((row) => now() - Number(row.ended_at));
       const jobs = JSON.stringify(Object.fromEntries(counts));
-      return [{ ...fleet, jobs, overdue_ms: now() - dueAt, waiting_ms: Math.max(0, ...ages) }];
+      return [{ ...fleet, jobs, overdue_ms: now() - nextDue(), waiting_ms: Math.max(0, ...ages) }];
     },
 
     keepHouse: (): readonly Row[] => [{ yes: 1 }],
 
     forget() {
-      const isFollowed = ({ kind, state }: MemoryRow) => kind === kinds.link && state === states.tracking;
-      const followed = new Set([...rows.values()].filter(isFollowed).map((link) => link.link_ref_id));
-      return forgetAll(
-        (row) =>
-          (row.state === states.done || row.state === states.untracked) &&
-          Number(row.ended_at) < now() - settings.retentionMs &&
-          !followed.has(row.link_ref_id ?? row.told_link_ref_id),
-      );
+      const followed = list(({ kind, state }) => kind === kinds.link && state === states.tracking);
+      const refIds = new Set(followed.map((link) => link.link_ref_id));
+      const isOld = (row: MemoryRow) => Number(row.ended_at) < now() - settings.retentionMs;
+      const isOver = ({ state }: MemoryRow) => state === states.done || state === states.untracked;
+      return forgetAll((row) => isOver(row) && isOld(row) && !refIds.has(row.link_ref_id ?? row.told_link_ref_id));
     },
 
     forgetHeard: () =>

@@ -4,58 +4,35 @@
  * @module
  */
 
-import { kinds, states } from '../rules.js';
+import { kinds, states, steps } from '../rules.js';
 import type { Row } from '../sql.js';
-import { isUnknown, type Memory, type MemoryRow, openRow } from './rows.js';
+import { isUnknown, type Memory, type MemoryRow } from './rows.js';
 
-interface TrackedRow {
-  readonly key: string;
-  readonly user_id: string;
-  readonly job_id: string;
-  readonly link_ref_id: string | null;
-  readonly context: string | null;
+interface TrackedRow extends Pick<MemoryRow, 'key' | 'user_id' | 'job_id' | 'link_ref_id' | 'context'> {
   readonly deadline: number | null;
 }
 
 /** Creates the statements. */
-export function createJobStatements(memory: Memory) {
-  const { rows, now } = memory;
-  const { deadlineMs } = memory.settings;
-  const heardOf = (refId: string | null) =>
-    [...rows.values()].filter(
-      (row) => row.link_ref_id === refId && row.kind === kinds.job && row.state === states.heard,
-    );
+export function createJobStatements({ rows, list, set, open, now, settings }: Memory) {
+  const { deadlineMs } = settings;
 
-  function follow(row: MemoryRow, context: string | null): void {
-    Object.assign(row, { state: states.tracking, context, due: now(), deadline: now() + deadlineMs, step: 0 });
+  /** Follows the jobs of a link that callbacks have mentioned. */
+  function followHeard(link: MemoryRow | undefined, which: (row: MemoryRow) => boolean): readonly Row[] {
+    if (!link) return [];
+    const isHeard = (row: MemoryRow) => row.kind === kinds.job && row.state === states.heard && which(row);
+    const heard = list((row) => row.link_ref_id === link.link_ref_id && isHeard(row));
+    return heard.map((row) => set(row, steps.follow, { context: link.context }));
   }
 
   return {
-    track(list: string, trace: string | null) {
-      for (const job of JSON.parse(list) as readonly TrackedRow[]) {
-        const known = rows.get(job.key);
-        const isNew = known === undefined || known.state === states.heard || known.state === states.untracked;
-        if (!isNew && !(known.state === states.tracking && known.told_at !== null)) continue;
-        const row = openRow(memory, job.key, kinds.job);
+    track(jobs: string, trace: string | null): readonly Row[] {
+      for (const job of JSON.parse(jobs) as readonly TrackedRow[]) {
+        const { state = states.heard, told_at = null } = rows.get(job.key) ?? {};
+        const isTold = state === states.tracking && told_at !== null;
+        if (state !== states.heard && state !== states.untracked && !isTold) continue;
+        const row = open(job.key, kinds.job);
         row.told_link_ref_id ??= row.link_ref_id;
-        const deadline = job.deadline ?? now() + deadlineMs;
-        Object.assign(row, job, {
-          state: states.tracking,
-          due: now(),
-          deadline,
-          is_proven: true,
-          trace,
-          step: 0,
-          attempts: 0,
-        });
-        Object.assign(row, {
-          told_at: null,
-          late_since: null,
-          last_error: null,
-          failure_name: null,
-          failure_code: null,
-        });
-        Object.assign(row, { ended_at: null, end_id: null, outcome: null });
+        set(row, steps.track, { ...job, trace, deadline: job.deadline ?? now() + deadlineMs });
       }
       return [];
     },
@@ -63,27 +40,18 @@ export function createJobStatements(memory: Memory) {
     trackLink(key: string, refId: string, context: string | null, deadline: number | null, trace: string | null) {
       const known = rows.get(key);
       if (known === undefined || known.state === states.done) {
-        const link = openRow(memory, key, kinds.link);
-        const until = deadline ?? now() + deadlineMs;
-        Object.assign(link, { state: states.tracking, link_ref_id: refId, context, due: now(), deadline: until });
-        Object.assign(link, { trace, step: 0, late_since: null, ended_at: null });
+        const given = { link_ref_id: refId, context, trace, deadline: deadline ?? now() + deadlineMs };
+        set(open(key, kinds.link), steps.trackLink, given);
       }
-      for (const row of heardOf(refId)) follow(row, rows.get(key)?.context ?? null);
-      return [];
+      return followHeard(rows.get(key), () => true);
     },
 
-    adopt(key: string) {
-      const link = rows.get(key);
-      if (!link) return [];
-      for (const row of heardOf(link.link_ref_id)) if (!isUnknown(row)) follow(row, link.context);
-      return [];
-    },
+    adopt: (key: string) => followHeard(rows.get(key), (row) => !isUnknown(row)),
 
-    untrack(key: string) {
+    untrack(key: string): readonly Row[] {
       const row = rows.get(key);
       if (row?.kind !== kinds.job || row.state === states.done || row.state === states.untracked) return [];
-      Object.assign(row, { state: states.untracked, due: null, ended_at: now(), context: null, is_proven: true });
-      return [{ key }];
+      return [set(row, steps.untrack)];
     },
 
     get(key: string): readonly Row[] {

@@ -7,16 +7,15 @@
 import type { WaitingClock } from '../../runtime/clock.js';
 import type { TrackerSettings } from '../options.js';
 import type { Queue } from '../peers.js';
-import { defaultRate } from '../rules.js';
 import { type Loops, type Row, rejectAfterClose, type Storage, type Transaction } from '../sql.js';
 import type { Statements } from '../statements.js';
 import { createCallbackStatements } from './callbacks.js';
 import { createDeliveryStatements } from './deliveries.js';
-import { createFleetStatements, heldUntil, nextDue } from './fleet.js';
+import { createFleetStatements } from './fleet.js';
 import { createJobStatements } from './jobs.js';
 import { createPollStatements } from './polls.js';
 import { createMemoryQueue } from './queue.js';
-import type { Memory } from './rows.js';
+import { createMemory } from './rows.js';
 
 /** Statements that nothing runs: no clock goes back, no statement fails, and no table is newer. */
 type Unneeded =
@@ -51,24 +50,7 @@ export function createMemoryStorage(
   clock: WaitingClock,
   random: () => number,
 ): MemoryStorage {
-  const memory: Memory = {
-    settings,
-    rows: new Map(),
-    messages: new Map(),
-    now: clock.now,
-    random,
-    fleet: {
-      rate: settings.maxRequestsPerSecond ?? defaultRate,
-      tokens: 1,
-      refilled_at: clock.now(),
-      requests_sent: 0,
-      hold_until: null,
-      asked_until: null,
-      problem_code: null,
-      problem_since: null,
-      problem_looks: 0,
-    },
-  };
+  const memory = createMemory(settings, clock.now, random);
   let loops: Loops = { wake() {}, isIdle: () => true };
   const statements = {
     ...createJobStatements(memory),
@@ -122,9 +104,8 @@ export function createMemoryStorage(
     },
     isIdle: () => loops.isIdle(),
     isDue() {
-      const isFree = (heldUntil(memory) ?? 0) <= clock.now();
-      const isPollDue = (nextDue(memory) ?? Number.POSITIVE_INFINITY) <= clock.now();
-      return (isFree && isPollDue) || [...memory.messages.values()].some(({ startAfter }) => startAfter <= clock.now());
+      const isPollDue = memory.heldUntil() <= clock.now() && memory.listDue().length > 0;
+      return isPollDue || [...memory.messages.values()].some(({ startAfter }) => startAfter <= clock.now());
     },
   };
 }

@@ -8,13 +8,13 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { batchSize, kinds, maxDebtSeconds, outcomes, queue, states } from '../rules.js';
+import { batchSize, kinds, maxDebtSeconds, outcomes, queue, states, steps } from '../rules.js';
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
 export function createDeliveryStatements(
   { minDelayMs, deadlineMs, maxAttempts }: StoredSettings,
-  { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, ids, identity }: Expressions,
+  { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, set, ids, identity }: Expressions,
 ) {
   const messages = `${schema}_boss.job`;
   // True if the lease of the message has not ended: pg-boss increases `retry_count` when the message is fetched again.
@@ -74,7 +74,7 @@ where ${isCurrent('$2')}`,
      * Parameters: $1 keys, $2 ids of the ends, $3 and $4 the parameters of `begin`.
      */
     settle: `with done as (
-  update ${tracked} set state = ${states.done}, ended_at = now(), failure_name = null, failure_code = null
+  update ${tracked} set ${set(steps.handle)}
   where key = ${keysOf('$1')} and end_id = ${keysOf('$2')} and state in (${states.handingOver}, ${states.dead})
 ), begun as (
 ${begin('$3', '$4')}
@@ -82,7 +82,7 @@ ${begin('$3', '$4')}
 select * from begun`,
 
     /** Follows a job again if its status could not be fetched for a delivery. Parameters: $1 JSON of rows, $2 keys. */
-    followAgain: `update ${tracked} t set state = ${states.tracking}, outcome = null, ended_at = null, end_id = null, step = 1,
+    followAgain: `update ${tracked} t set ${set(steps.followAgain)},
   due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
   deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
 from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, retry_count integer)
@@ -92,7 +92,7 @@ where ${isCurrent('$2')}`,
      * Turns completions into dead letters after their last attempt, and returns them. Parameters: $1 JSON of rows,
      * $2 keys.
      */
-    bury: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = n.name, failure_code = n.code
+    bury: `update ${tracked} t set ${set(steps.bury)}, failure_name = n.name, failure_code = n.code
 from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, retry_count integer, name text, code text)
 where ${isCurrent('$2')} and t.attempts >= ${maxAttempts}
 returning t.end_id, t.attempts`,
@@ -115,8 +115,7 @@ order by t.ended_at, t.key`,
      * Turns a batch of dead letters into completions that are handed over again, and gives them new ends. If a handler
      * of the old end still runs, its result changes nothing. Parameter: $1 keys.
      */
-    revive: `update ${tracked} set state = ${states.handingOver}, ended_at = now(), end_id = gen_random_uuid(),
-  attempts = 0, failure_name = null, failure_code = null
+    revive: `update ${tracked} set ${set(steps.revive)}
 where key = ${keysOf('$1')} and state = ${states.dead}
 returning key, end_id`,
 

@@ -5,7 +5,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, lateWaitsOf, maxHoldMs, states } from '../rules.js';
+import { kinds, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
 import { quote } from '../schema.js';
 import { misfitOf } from '../versions.js';
 
@@ -34,7 +34,7 @@ export const keysOf = (parameter: string) =>
 
 /** Creates the expressions for one schema. */
 export function createExpressions(
-  { schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor }: StoredSettings,
+  { schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor, deadlineMs }: StoredSettings,
   bossVersion: number | null,
 ) {
   const tracked = `${quote(schema)}.tracked`;
@@ -85,6 +85,11 @@ export function createExpressions(
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
+  const late: Step = { now: 'now()', deadline: `now() + ${interval(deadlineMs)}`, id: 'gen_random_uuid()' };
+  const set = (step: Step) =>
+    Object.entries(step)
+      .map(([column, value]) => `${column} = ${late[String(value)] ?? value}`)
+      .join(', ');
   const misfit = (row: string) => misfitOf(row, schema, bossVersion);
   const ids = 't.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id';
   const identity = `${ids}, t.context::text as context`;
@@ -109,6 +114,7 @@ export function createExpressions(
     isLinkProven,
     withoutLink,
     ownerOf,
+    set,
     ids,
     identity,
     longestWait,

@@ -5,11 +5,14 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, states } from '../rules.js';
+import { kinds, states, steps } from '../rules.js';
 import { type Expressions, interval, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
-export function createJobStatements({ deadlineMs }: StoredSettings, { tracked, isUnknown, identity }: Expressions) {
+export function createJobStatements(
+  { deadlineMs }: StoredSettings,
+  { tracked, isUnknown, set, identity }: Expressions,
+) {
   return {
     /**
      * Tracks any number of jobs. A job that is already tracked is not changed. If only callbacks have mentioned a
@@ -22,10 +25,8 @@ select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_
 from json_to_recordset($1::text::json)
   as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
 order by j.key
-on conflict (key) do update set state = excluded.state, due = excluded.due, deadline = excluded.deadline,
-  context = excluded.context, trace = excluded.trace, link_ref_id = excluded.link_ref_id,
-  told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id), is_proven = true, told_at = null,
-  step = 0, late_since = null, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, end_id = null, outcome = null
+on conflict (key) do update set ${set(steps.track)}, deadline = excluded.deadline, context = excluded.context,
+  trace = excluded.trace, link_ref_id = excluded.link_ref_id, told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id)
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
     /**
@@ -36,23 +37,21 @@ where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.t
   insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline, trace)
   values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
     coalesce(to_timestamp($4::double precision / 1000), now() + ${interval(deadlineMs)}), $5::text)
-  on conflict (key) do update set state = ${states.tracking}, context = excluded.context, due = now(),
-    trace = excluded.trace, deadline = excluded.deadline, step = 0, late_since = null, ended_at = null
+  on conflict (key) do update set ${set(steps.trackLink)}, context = excluded.context, trace = excluded.trace,
+    deadline = excluded.deadline
   where t.state = ${states.done}
   returning t.context
 )
-update ${tracked} t set state = ${states.tracking}, context = (
+update ${tracked} t set ${set(steps.follow)}, context = (
     select context from link union all
-    select l.context from ${tracked} l where l.key = $1::uuid and not exists (select from link)),
-  due = now(), deadline = now() + ${interval(deadlineMs)}, step = 0
+    select l.context from ${tracked} l where l.key = $1::uuid and not exists (select from link))
 where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
 
     /**
      * Follows jobs that `trackLink` missed, because their callbacks were stored while it was running. Parameter: $1 key
      * of the link.
      */
-    adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
-  deadline = now() + ${interval(deadlineMs)}, step = 0
+    adopt: `update ${tracked} t set ${set(steps.follow)}, context = l.context
 from ${tracked} l
 where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.job} and t.state = ${states.heard}
   and not ${isUnknown('t')}`,
@@ -61,7 +60,7 @@ where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.jo
      * Stops tracking a job. Its row is kept, because otherwise the job would count as a missing job of its link.
      * Parameter: $1 key.
      */
-    untrack: `update ${tracked} set state = ${states.untracked}, due = null, ended_at = now(), context = null, is_proven = true
+    untrack: `update ${tracked} set ${set(steps.untrack)}
 where key = $1::uuid and kind = ${kinds.job} and state in (${states.heard}, ${states.tracking}, ${states.handingOver}, ${states.dead})
 returning key`,
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { kinds, lastLookMs, maxHoldMs, maxUnknownLooks, outcomes, states } from '../rules.js';
+import { kinds, lastLookMs, maxHoldMs, maxUnknownLooks, outcomes, states, steps } from '../rules.js';
 import { type Expressions, interval, keysOf, microseconds, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
@@ -21,6 +21,7 @@ export function createPollStatements({
   isUnknown,
   isLinkProven,
   withoutLink,
+  set,
   ownerOf,
   longestWait,
   randomWait,
@@ -154,7 +155,7 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
     /**
      * Stops following jobs that only callbacks have mentioned and that the service does not know. Parameter: $1 keys.
      */
-    giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found',
+    giveUp: `update ${tracked} set ${set(steps.keepHeard)}, context = null, last_error = 'not_found',
   told_looks = greatest(told_looks, 1)
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 
@@ -176,8 +177,7 @@ returning t.state`,
      * a job has changed since the poll, the job is not ended, because its context may have changed too. A job does not expire if it has got a new deadline since the poll.
      * Parameters: $1 keys, $2 outcome, $3 JSON of rows.
      */
-    end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
-  end_id = gen_random_uuid(), is_proven = true,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
+    end: `update ${tracked} t set ${set(steps.end)}, outcome = $2::smallint,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
 from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text)
 where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
   and (${isLinkProven('t')} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)
@@ -193,7 +193,7 @@ where t.key = n.key and t.key = ${keysOf('$2')}`,
     giveBack: `update ${tracked} set due = now() where key = ${keysOf('$1')} and state = ${states.tracking} and due > now()`,
 
     /** Ends links whose deadline has passed, so that they are not polled any more. Parameter: $1 keys. */
-    endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
+    endLinks: `update ${tracked} set ${set(steps.endLink)}
 where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking} and deadline <= now()`,
 
     /**
