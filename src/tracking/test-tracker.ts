@@ -48,13 +48,12 @@ export interface TestTracker<C extends Json = Json> extends Tracker<C> {
  */
 export function createTestTracker<C extends Json = Json>(options: TestTrackerOptions): TestTracker<C> {
   const { settings, clock } = readTestOptions(options);
-  let calls = 0;
-  let callsBefore = 0;
+  let wasCalled = false;
   const own = joinClock(clock, {
     isIdle: () => storage.isIdle(),
     hasCalled() {
-      const hasCalled = calls > callsBefore;
-      callsBefore = calls;
+      const hasCalled = wasCalled;
+      wasCalled = false;
       return hasCalled;
     },
   });
@@ -101,7 +100,7 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
   /** Counts the calls of a handler, and those that run. */
   function handleBy(handler: Handler<C>): (completion: Completion<C>) => Promise<void> {
     return async (completion) => {
-      calls += 1;
+      wasCalled = true;
       const handled = (async () => handler(completion))();
       // After its time, a handler is called again even if it never ends.
       const late = new Promise<void>((resolve) => completion.signal.addEventListener('abort', () => resolve()));

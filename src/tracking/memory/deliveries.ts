@@ -95,11 +95,6 @@ export function createDeliveryStatements(memory: Memory) {
     deadKeys: (): readonly Row[] => listDead(),
 
     revive: (keys: string): readonly Row[] => listKeys(keys, isDead).map((row) => set(row, steps.revive)),
-
-    readInOrder: () => [],
-
-    /** No message is lost. */
-    findLost: () => [],
   };
 }
 

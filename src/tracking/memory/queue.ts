@@ -9,7 +9,11 @@ import type { Queue } from '../peers.js';
 import type { Memory, Message } from './rows.js';
 
 /** Creates the queue. It calls `changed` when a message becomes due. */
-export function createMemoryQueue({ messages, now }: Memory, clock: WaitingClock, changed: () => void): Queue {
+export function createMemoryQueue(
+  { messages, now, runAlone }: Memory,
+  clock: WaitingClock,
+  changed: () => void,
+): Queue {
   const ending = new AbortController();
   for (const message of messages.values()) wakeFor(message);
 
@@ -31,12 +35,12 @@ export function createMemoryQueue({ messages, now }: Memory, clock: WaitingClock
         if (!messages.has(id)) messages.set(id, { id, data, retryCount: 0, isHeld: false, startAfter: now() });
       }
     },
-    async fetch(_, { batchSize }) {
-      const ready = [...messages.values()].filter(({ isHeld, startAfter }) => !isHeld && startAfter <= now());
-      const fetched = ready.slice(0, batchSize);
-      for (const message of fetched) message.isHeld = true;
-      return fetched.map((message) => ({ ...message }));
-    },
+    // A transaction gives a message back, and only then says when it is due.
+    fetch: (_, { batchSize }) =>
+      runAlone(async () => {
+        const ready = [...messages.values()].filter(({ isHeld, startAfter }) => !isHeld && startAfter <= now());
+        return ready.slice(0, batchSize).map((message) => ({ ...Object.assign(message, { isHeld: true }) }));
+      }),
     async complete(_, attempts) {
       for (const { id } of listHeld(attempts)) messages.delete(id);
     },

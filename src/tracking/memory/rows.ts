@@ -58,6 +58,15 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     problem_looks: 0,
   };
 
+  let running: Promise<unknown> = Promise.resolve();
+
+  /** Runs work after all other work of this kind. */
+  function runAlone<T>(work: () => Promise<T>): Promise<T> {
+    const done = running.then(work);
+    running = done.catch(() => undefined);
+    return done;
+  }
+
   const list = (which: Which = () => true): readonly MemoryRow[] => [...rows.values()].filter(which);
 
   /** Changes a row as a step says, and as `more` says. */
@@ -76,6 +85,7 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     fleet,
     list,
     set,
+    runAlone,
 
     /** Returns the rows of a JSON list of keys. */
     listKeys(keys: string, which: Which = () => true): readonly MemoryRow[] {
