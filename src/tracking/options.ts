@@ -121,25 +121,7 @@ export interface TestTrackerOptions
 export type Place = { readonly connectionString: string } | { readonly pool: SqlPool } | { readonly folder: string };
 
 /** The options after the check, with their defaults. */
-export interface TrackerSettings {
-  readonly client: HostedClient;
-  /** Null means that the stored rate applies, or 10 if no rate is stored. */
-  readonly maxRequestsPerSecond: number | null;
-  readonly concurrency: number;
-  readonly minDelayMs: number;
-  readonly maxDelayMs: number;
-  readonly backoffFactor: number;
-  readonly deadlineMs: number;
-  readonly unknownJobs: 'keep' | 'track';
-  readonly handlerTimeoutMs: number;
-  readonly handlerConcurrency: number;
-  readonly maxAttempts: number;
-  readonly minRetryMs: number;
-  readonly maxRetryMs: number;
-  readonly retentionMs: number;
-  readonly logger: Logger | undefined;
-  readonly onEvent: ((event: TrackerEvent) => void) | undefined;
-}
+export type TrackerSettings = Readonly<ReturnType<typeof toSettings>>;
 
 /** The options after the check, with the place of the tables. */
 export interface StoredSettings extends TrackerSettings {
@@ -272,11 +254,12 @@ function readGiven<T>(
 
 type GivenSettings = Omit<z.output<typeof testOptions>, 'clock'>;
 
-function toSettings(given: GivenSettings): TrackerSettings {
+function toSettings(given: GivenSettings) {
   const minDelayMs = given.minDelayMs ?? 5_000;
   const minRetryMs = given.minRetryMs ?? 1_000;
   return {
     client: given.client,
+    /** Null means that the stored rate applies, or 10 if no rate is stored. */
     maxRequestsPerSecond: given.maxRequestsPerSecond ?? null,
     concurrency: given.concurrency ?? 10,
     minDelayMs,
