@@ -5,6 +5,7 @@
  */
 
 import { optionsOf } from '../client.js';
+import { withTimeout } from '../runtime/clock.js';
 import { installBoss, openBoss } from './boss.js';
 import { createContext, createLog, type StoredContext } from './context.js';
 import { openDatabase } from './database.js';
@@ -43,8 +44,10 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
     const shared = createContext({ settings, database, statements, log });
     const context: StoredContext = { ...shared, settings, database };
     try {
-      // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout.
-      await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
+      // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout. But a
+      // caller's pool can wait for a connection for ever.
+      const limits = { clock: context.clock, ms: 9_000, timedOut };
+      await (database.backend === 'pglite' ? prepare(context) : withTimeout(limits, () => prepare(context)));
     } catch (error) {
       const closing = database.close().catch(() => undefined);
       // PostgreSQL may not respond, so its connections are closed in the background. A folder is closed before the error
@@ -55,6 +58,8 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
     return createWorkingTracker<C>(context, (options) => openBoss(context, options));
   });
 }
+
+const timedOut = () => new HostedStorageError('unreachable', 'the database did not respond within nine seconds');
 
 async function prepare(context: StoredContext): Promise<void> {
   const { settings, database, log } = context;
@@ -69,18 +74,4 @@ async function prepare(context: StoredContext): Promise<void> {
     log('warn', 'the pool has no "connectionTimeoutMillis": a connection that it opens may stay in the pool for ever');
   }
   await installBoss(context);
-}
-
-/**
- * Rejects if `work` takes longer than nine seconds. Without this limit, `work` might never end, because a caller's pool
- * can wait for a connection for ever.
- */
-function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new HostedStorageError('unreachable', 'the database did not respond within nine seconds'));
-    }, 9_000);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

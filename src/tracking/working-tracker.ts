@@ -6,7 +6,7 @@
 
 import { HostedConfigError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
-import { withSignals } from '../runtime/clock.js';
+import { withSignals, withTimeout } from '../runtime/clock.js';
 import { lazy } from '../runtime/lazy.js';
 import { instruments } from '../runtime/tracing-channel.js';
 import { createCallbackDoor } from './callbacks.js';
@@ -295,12 +295,7 @@ export function createWorkingTracker<C extends Json>(
 
   /** Resolves when `work` has resolved or rejected, or after `ms`. */
   async function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
-    let cancel = () => {};
-    const late = new Promise<void>((resolve) => {
-      cancel = clock.setTimer(ms, () => resolve());
-    });
-    await Promise.race([work.catch(() => undefined), late]);
-    cancel();
+    await withTimeout({ clock, ms, timedOut: () => new Error('it takes too long') }, () => work).catch(() => undefined);
   }
 
   function throwStorageError(error: unknown): never {
