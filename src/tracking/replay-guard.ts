@@ -8,7 +8,7 @@
 import type { ReplayGuard } from '../callbacks/types.js';
 import { readGuardOptions } from './options.js';
 import { createPoolSql } from './pool-sql.js';
-import { changeSchema, createGuardTable, createMissing, isTableThere, notMigrated, quote } from './schema.js';
+import { changeSchema, isTableThere, notMigrated, planGuard, quote } from './schema.js';
 import { longStatementMs } from './sql.js';
 import { interval } from './statements/expressions.js';
 import { runTask } from './storage-error.js';
@@ -68,7 +68,9 @@ export async function postgresReplayGuard(options: {
   await runTask('create a replay guard', async () => {
     if (await isTableThere(sql, schema, 'callbacks')) return;
     if (!migrate) throw notMigrated(`the table "callbacks" of schema "${schema}" is missing`);
-    await changeSchema(sql, schema, (inside) => createMissing(inside, schema, 'callbacks', createGuardTable));
+    await changeSchema(sql, schema, async (inside) => {
+      for (const statement of await planGuard(inside, schema)) await inside.run(statement);
+    });
   });
   const { begin, commit, forget, clean } = createGuardStatements(`${quote(schema)}.callbacks`, retentionMs);
   /** The leases that this process has, by their keys, the oldest first. */

@@ -13,9 +13,9 @@ import { changes } from './changes.js';
 import type { Database } from './database.js';
 import type { StoredSettings } from './options.js';
 import { defaultRate, kinds } from './rules.js';
-import { longStatementMs, type Sql, type Transaction, type TransactionalSql } from './sql.js';
+import { longStatementMs, type Row, type Sql, type Transaction, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
-import { compareTables, createMisfitError } from './versions.js';
+import { assertFits, misfitOf } from './versions.js';
 
 /** How long, in ms, this process waits while another process changes the tables. */
 const turnMs = 8_000;
@@ -105,8 +105,10 @@ export function createTables(schema: string): readonly string[] {
   ];
 }
 
-/** Returns the statements that create the table of the replay guard. */
-export function createGuardTable(schema: string): readonly string[] {
+/** Returns the statements that create the table of the replay guard, if it is missing. */
+export async function planGuard(sql: Sql, schemaName: string): Promise<readonly string[]> {
+  const schema = quote(schemaName);
+  if (await isTableThere(sql, schemaName, 'callbacks')) return [];
   return [
     `create table ${schema}.callbacks (
   key text primary key,
@@ -143,8 +145,7 @@ export async function openSchema(database: Database, settings: StoredSettings): 
     found = await look(database, schema);
   }
   if (found === null) throw notMigrated(`the tables of schema "${schema}" are empty`);
-  const misfit = compareTables(found.version);
-  if (misfit !== null) throw createMisfitError(misfit);
+  assertFits(found);
   if (found.environment === null) {
     const text = `update ${quote(schema)}.fleet set environment = $1::text, rate = coalesce($2::double precision, rate)
 where environment is null`;
@@ -175,7 +176,7 @@ export function notMigrated(
   return new HostedStorageError('not_migrated', `${why}: ${how}`);
 }
 
-interface Found {
+interface Found extends Row {
   readonly version: number;
   /** Null until the first tracker uses the tables. */
   readonly environment: string | null;
@@ -195,12 +196,17 @@ where n.nspname = $1 and c.relname = $2`;
 
 async function look(sql: Sql, schema: string): Promise<Found | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
-  const [fleet] = await sql.run(`select version, environment, partner_id, rate from ${quote(schema)}.fleet`);
+  const misfit = misfitOf('f', schema, null);
+  const [fleet] = await sql.run(
+    `select version, environment, partner_id, rate, ${misfit} as misfit from ${quote(schema)}.fleet f`,
+  );
   if (!fleet) return null;
+  const { environment, partner_id: partnerId } = fleet;
   return {
+    ...fleet,
     version: Number(fleet.version),
-    environment: typeof fleet.environment === 'string' ? fleet.environment : null,
-    partnerId: typeof fleet.partner_id === 'string' ? fleet.partner_id : null,
+    environment: typeof environment === 'string' ? environment : null,
+    partnerId: typeof partnerId === 'string' ? partnerId : null,
     rate: Number(fleet.rate),
   };
 }
@@ -222,15 +228,15 @@ export async function planTables(
   from: number | null,
 ): Promise<readonly (readonly string[])[]> {
   const name = quote(schema);
-  const guard = (await isTableThere(sql, schema, 'callbacks')) ? [] : [createGuardTable(name)];
+  const guard = await planGuard(sql, schema);
   if (from !== null) {
     const rest = changes.slice(from - 1);
     const steps = rest.map((change, at) => [...change(name), `update ${name}.fleet set version = ${from + at + 1}`]);
-    return [...guard, ...steps];
+    return guard.length > 0 ? [guard, ...steps] : steps;
   }
   const create = [
     ...createTables(name),
-    ...guard.flat(),
+    ...guard,
     ...changes.flatMap((change) => change(name)),
     `insert into ${name}.fleet (version, rate) values (${newestVersion}, ${defaultRate})`,
   ];
@@ -271,17 +277,6 @@ export async function changeSchema<T>(
     const how = 'run "npx hosted-client tracking migrate" with a role that may';
     throw notMigrated(`this role may not create or change the tables of schema "${schema}" (42501)`, how);
   }
-}
-
-/** Runs the statements that create a table, if it is missing. */
-export async function createMissing(
-  inside: Transaction,
-  schema: string,
-  table: string,
-  create: (schema: string) => readonly string[],
-): Promise<void> {
-  if (await isTableThere(inside, schema, table)) return;
-  for (const statement of create(quote(schema))) await inside.run(statement);
 }
 
 async function writeRate(database: Database, { schema, maxRequestsPerSecond }: StoredSettings, before: number) {

@@ -20,12 +20,6 @@ const misfits = {
   queue_older: ['not_migrated', `the tables of pg-boss are older than the installed pg-boss: ${run}`],
 } as const;
 
-/** Finds out which side is newer. */
-export function compareTables(version: number): 'tables_newer' | 'tables_older' | null {
-  if (version > neededVersion + 1) return 'tables_newer';
-  return version < neededVersion ? 'tables_older' : null;
-}
-
 /** Creates the error of tables that do not fit. */
 export function createMisfitError(misfit: keyof typeof misfits): HostedStorageError {
   const [reason, why] = misfits[misfit];
