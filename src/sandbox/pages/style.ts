@@ -165,7 +165,7 @@ dd { margin: 0; }
   nav { position: sticky; top: 0; z-index: 1; }
   nav form { margin-inline-start: auto; }
   #stream-title { float: inline-start; margin: 0 1rem 0 0; line-height: 2.75rem; }
-  .rows > li { display: grid; grid-template-columns: 5rem minmax(9rem, 1.5fr) minmax(0, 1.5fr) minmax(0, 2.9fr) 6.5rem 4rem; }
+  .rows > li { display: grid; grid-template-columns: 5rem minmax(9rem, 1.4fr) minmax(0, 1.6fr) minmax(0, 2.9fr) 6.5rem 4rem; }
   .rows .what { overflow-wrap: anywhere; }
   .wide dl { grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 2rem; }
   .status, .duration { grid-column: 5; text-align: end; }
