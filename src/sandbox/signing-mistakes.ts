@@ -176,23 +176,14 @@ const maxReadingGapMs = 250;
  */
 function spellingsOf({ signedText, ms }: ParsedTimestamp): readonly string[] {
   const iso = new Date(ms).toISOString();
-  const second = iso.slice(0, 19);
-  const local = second.replace('T', ' ');
-  const spellings = [
-    iso,
-    `${second}Z`,
-    `${second}+00:00`,
-    `${second}+0000`,
-    second,
-    local,
-    `${iso.slice(0, 23)}+00:00`,
-  ];
-  const finer = [`${iso.slice(0, 23)}000Z`, `${iso.slice(0, 23)}000`, `${iso.slice(0, 23)}000+00:00`, iso.slice(0, 23)];
+  const times = [iso.slice(0, 19), iso.slice(0, 23), `${iso.slice(0, 23)}000`];
+  const spellings = times.flatMap((time) => ['', 'Z', '+00:00', '+0000'].map((offset) => time + offset));
+  const local = iso.slice(0, 19).replace('T', ' ');
   const numbers = [String(ms), String(Math.floor(ms / 1_000)), String(ms / 1_000)];
   const texts = [new Date(ms).toUTCString(), String(new Date(ms)), JSON.stringify(signedText)];
   const near = Array.from({ length: 2 * maxReadingGapMs + 1 }, (_, index) => ms + index - maxReadingGapMs);
   const readings = near.flatMap((nearMs) => [new Date(nearMs).toISOString(), String(nearMs)]);
-  return [...spellings, ...finer, ...numbers, ...texts, ...readings];
+  return [...spellings, local, ...numbers, ...texts, ...readings];
 }
 
 function otherContexts({ brand }: Wire): readonly string[] {
@@ -201,17 +192,11 @@ function otherContexts({ brand }: Wire): readonly string[] {
 }
 
 function otherOrders(timestamp: string, partnerId: string): readonly string[] {
-  const [a, b, c] = [timestamp, partnerId, assumedSignatureContext];
-  const orders = [
-    [a, b, c],
-    [a, c, b],
-    [b, a, c],
-    [b, c, a],
-    [c, a, b],
-    [c, b, a],
-    [b, a],
-  ];
-  return orders.flatMap((parts) => ['', ':', '|', '.', ',', '\n', ' ', '&'].map((separator) => parts.join(separator)));
+  const parts = new Map(Object.entries({ t: timestamp, p: partnerId, c: assumedSignatureContext }));
+  const orders = ['tpc', 'tcp', 'ptc', 'pct', 'ctp', 'cpt', 'pt'].map((order) =>
+    [...order].map((part) => parts.get(part)),
+  );
+  return orders.flatMap((order) => ['', ':', '|', '.', ',', '\n', ' ', '&'].map((separator) => order.join(separator)));
 }
 
 function otherEncodings(digest: Buffer): readonly string[] {
