@@ -23,16 +23,16 @@ import { HostedConfigError } from '../errors/errors.js';
 import { canLockFiles, lockFile } from '../runtime/file-lock.js';
 import { isOpenToOthers, narrow } from '../runtime/private-files.js';
 import { quoteForShell } from '../runtime/shell.js';
+import { createRunningService } from '../testing/running-service.js';
+import { type KeptState, readKeptState } from './kept-state.js';
 import { createConfigError } from './options.js';
 
 /** The delay, in ms, between a change and the writing of the state. A change is on disk in less than half a second. */
 const writeAfterMs = 200;
 
 export interface Keeper {
-  /** The text of the saved state; null if the folder had no state. */
-  readonly kept: string | null;
-  /** Renames the file of a state that cannot be read, and returns the new path. */
-  setAside(): string;
+  /** The saved state; null if the folder had no state that can be read. */
+  readonly kept: KeptState | null;
   /** Schedules the writing of the state that `write` returns then. */
   changed(write: () => string): void;
   /** Writes the state, and unlocks the folder. */
@@ -60,7 +60,7 @@ export function openFolder(folder: string): Keeper {
   }
 }
 
-function createKeeper(file: string, kept: string | null, unlock: () => void): Keeper {
+function createKeeper(file: string, kept: KeptState | null, unlock: () => void): Keeper {
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   let isHeld = true;
@@ -86,11 +86,6 @@ function createKeeper(file: string, kept: string | null, unlock: () => void): Ke
 
   return {
     kept,
-    setAside() {
-      const aside = `${file}.unreadable-${Date.now()}`;
-      renameSync(file, aside);
-      return aside;
-    },
     changed(write) {
       if (isHeld) timer ??= setTimeout(flush, writeAfterMs, write);
     },
@@ -110,11 +105,26 @@ function createKeeper(file: string, kept: string | null, unlock: () => void): Ke
   };
 }
 
-function readKept(file: string): string | null {
-  // A link, or anything else than a file, is as unreadable as a state that is no JSON.
+/** Reads a saved state. A file that has none is renamed. */
+function readKept(file: string): KeptState | null {
   const status = lstatSync(file, { throwIfNoEntry: false });
   if (status === undefined) return null;
-  return status.isFile() ? readFileSync(file, 'utf8') : '';
+  // A link, or anything else than a file, is as unreadable as a state that is no JSON.
+  const state = status.isFile() ? readKeptState(readFileSync(file, 'utf8')) : null;
+  if (state !== null && isRestorable(state)) return state;
+  const aside = `${file}.unreadable-${Date.now()}`;
+  renameSync(file, aside);
+  warn(`The sandbox could not read the state in its folder: it starts empty, and has renamed the file to ${aside}`);
+  return null;
+}
+
+function isRestorable({ service }: KeptState): boolean {
+  try {
+    createRunningService({}).service.restore(service);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

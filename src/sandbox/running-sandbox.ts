@@ -38,16 +38,11 @@ const loadPosting = lazy(() => import('./post-callback.js'));
 /** How many bytes of bodies are kept: requests, responses and callbacks together. */
 const maxKeptBytes = 8_000_000;
 
-/** The folder, and the state that an earlier sandbox saved in it. */
-export interface Kept {
-  readonly keeper: Keeper | null;
-  readonly kept: KeptState | null;
-}
-
 /** Creates a sandbox that responds to the requests of a server. It is empty, or has the saved state. */
-export function createRunningSandbox(settings: SandboxSettings, server: HttpServer, { keeper, kept }: Kept): Sandbox {
+export function createRunningSandbox(settings: SandboxSettings, server: HttpServer, keeper: Keeper | null): Sandbox {
   const { host, keepRequests, seed, failureRate } = settings;
   const { port } = server;
+  const kept = keeper?.kept ?? null;
   const isForOthers = isAnyAddress(host);
   const origin = `http://${isForOthers ? '127.0.0.1' : toHostName(host)}:${port}`;
   // Clients use http only on loopback, but end users may open links on other machines.

@@ -4,10 +4,8 @@
  * @module
  */
 
-import { createRunningService } from '../testing/running-service.js';
 import { type HttpServer, listen } from './http-server.js';
 import { type Keeper, openFolder } from './keep.js';
-import { type KeptState, readKeptState } from './kept-state.js';
 import { isLoopbackHost } from './loopback.js';
 import { toHostName } from './network-address.js';
 import { checkSandboxOptions, createConfigError, type SandboxSettings } from './options.js';
@@ -42,35 +40,15 @@ import type { Sandbox, SandboxOptions } from './types.js';
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = checkSandboxOptions(options);
   const keeper = settings.folder === undefined ? null : openFolder(settings.folder);
-  const kept = keeper === null ? null : readKept(keeper);
   const server = await listenAt(settings, keeper);
   warnOfHost(settings.host);
-  return createRunningSandbox(settings, server, { keeper, kept });
+  return createRunningSandbox(settings, server, keeper);
 }
 
 function warnOfHost(host: string): void {
   if (isLoopbackHost(toHostName(host))) return;
   const message = `The sandbox listens on ${host}: anyone on the network can use it and its controls, and read its test keys`;
   process.emitWarning(message, 'HostedSandboxWarning');
-}
-
-function readKept(keeper: Keeper): KeptState | null {
-  if (keeper.kept === null) return null;
-  const state = readKeptState(keeper.kept);
-  if (state !== null && isRestorable(state)) return state;
-  const aside = keeper.setAside();
-  const message = `The sandbox could not read the state in its folder: it starts empty, and has renamed the file to ${aside}`;
-  process.emitWarning(message, 'HostedSandboxWarning');
-  return null;
-}
-
-function isRestorable({ service }: KeptState): boolean {
-  try {
-    createRunningService({}).service.restore(service);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function listenAt({ host, port }: SandboxSettings, keeper: Keeper | null): Promise<HttpServer> {
