@@ -78,15 +78,11 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     const rows = mergeNotes(all);
     await database.run(statements.note, [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key))]);
   });
-  const unknown: Batches<string> = createBatches(async (keys) => {
-    await database.run(statements.giveUp, [JSON.stringify(keys)]);
-  });
-  const brokenOff: Batches<string> = createBatches(async (keys) => {
-    await database.run(statements.giveBack, [JSON.stringify(keys)]);
-  });
-  const linkEnds: Batches<string> = createBatches(async (keys) => {
-    await database.run(statements.endLinks, [JSON.stringify(keys)]);
-  });
+  const createKeyBatches = (text: string): Batches<string, unknown> =>
+    createBatches((keys) => database.run(text, [JSON.stringify(keys)]));
+  const unknown = createKeyBatches(statements.giveUp);
+  const brokenOff = createKeyBatches(statements.giveBack);
+  const linkEnds = createKeyBatches(statements.endLinks);
 
   const loop = run();
   return {
