@@ -8,7 +8,7 @@ import { createPlatformClock } from '../runtime/clock.js';
 import type { StoredContext } from './context.js';
 import type { Database } from './database.js';
 import { beforeHandlerMs } from './hand-over.js';
-import type { Boss, BossDatabase, QueueOptions } from './peers.js';
+import type { Boss, BossDatabase } from './peers.js';
 import { queue } from './rules.js';
 import { isTableThere, lockMs, notMigrated, quote } from './schema.js';
 import { longStatementMs, type Sql } from './sql.js';
@@ -96,6 +96,7 @@ async function startBoss(context: BossContext, options: StartOptions, triesLeft 
     monitorIntervalSeconds: 5,
     flowIntervalSeconds: 3_600,
     maintenanceIntervalSeconds: 60,
+    // How often indexes of a new version are built in the background, if `migrate` is true.
     bamIntervalSeconds: 10,
     registerInstance: false,
     openTelemetry: { enabled: false },
@@ -165,7 +166,7 @@ export async function planBoss(database: Database, schema: string): Promise<Boss
   else if (from < to) sql.push(getMigrationPlans(name, from));
   // Indexes of an earlier change that were not built yet. The SQL above builds its own.
   else if (from === to) sql.push(...(await readUnbuilt(database, schema)));
-  if (!(await isQueueThere({ database, settings: { schema } }))) {
+  if (!(await isQueueThere(database, schema))) {
     const options = JSON.stringify({ policy: 'standard', ...queueOptions(60_000) });
     sql.push(`select ${name}.create_queue('${queue}', '${options}'::jsonb)`);
   }
@@ -186,20 +187,15 @@ export async function changeBoss(database: Database, schema: string): Promise<vo
   const storage = { failed: note, worked: () => {} };
   const clock = createPlatformClock();
   const settings = { schema, migrate: true };
-  const boss = await startBoss(
-    { database, settings, storage, clock, random: Math.random },
-    { supervises: false, upgrades: true },
-  );
-  try {
+  const context = { database, settings, storage, clock, random: Math.random };
+  await runBoss(context, { supervises: false, upgrades: true }, async (boss) => {
     if ((await boss.getQueue(queue)) === null) await boss.createQueue(queue, queueOptions(60_000));
     // pg-boss builds new indexes in the background, without a lock.
     for (let tries = 0; (await readUnbuilt(database, schema)).length > 0; tries++) {
       if (failure !== null || tries === maxIndexTries) throw toStorageError(failure);
       await clock.sleep(indexMs);
     }
-  } finally {
-    await boss.stop({ graceful: false, close: false }).catch(() => undefined);
-  }
+  });
 }
 
 /** How often, in ms, and how many times the process looks whether the indexes of pg-boss are built: for ten minutes. */
@@ -208,10 +204,15 @@ const maxIndexTries = 3_000;
 
 /** Creates the missing tables and the queue of pg-boss, and then stops pg-boss. */
 export async function installBoss(context: StoredContext): Promise<void> {
-  if (await isQueueThere(context)) return;
-  const boss = await startBoss(context, { supervises: false });
+  if (await isQueueThere(context.database, context.settings.schema)) return;
+  await runBoss(context, { supervises: false }, (boss) => prepareQueue(context, boss, false));
+}
+
+/** Starts pg-boss for some work, and then stops it. */
+async function runBoss(context: BossContext, options: StartOptions, work: (boss: Boss) => Promise<void>) {
+  const boss = await startBoss(context, options);
   try {
-    await prepareQueue(context, boss, false);
+    await work(boss);
   } finally {
     await boss.stop({ graceful: false, close: false }).catch(() => undefined);
   }
@@ -221,19 +222,13 @@ export async function installBoss(context: StoredContext): Promise<void> {
  * Checks whether the queue exists. The check does not start pg-boss, because starting pg-boss takes longer. It does not
  * compare the version of pg-boss's tables either, because a process that only tracks jobs does not need them.
  */
-async function isQueueThere({
-  settings,
-  database,
-}: {
-  readonly settings: { readonly schema: string };
-  readonly database: Sql;
-}): Promise<boolean> {
-  const schema = `${settings.schema}_boss`;
-  if (!(await isTableThere(database, schema, 'queue'))) return false;
-  return (await database.run(`select name from ${schema}.queue where name = $1`, [queue])).length > 0;
+async function isQueueThere(sql: Sql, schema: string): Promise<boolean> {
+  const name = `${schema}_boss`;
+  if (!(await isTableThere(sql, name, 'queue'))) return false;
+  return (await sql.run(`select name from ${name}.queue where name = $1`, [queue])).length > 0;
 }
 
-function queueOptions(handlerTimeoutMs: number): QueueOptions {
+function queueOptions(handlerTimeoutMs: number) {
   // pg-boss counts how many times it delivers a message, and a delivery may end before its handler begins. So the
   // tracker counts the attempts, and pg-boss delivers without a limit, at once after the end of a lease.
   return {

@@ -23,16 +23,6 @@ export interface BossMessage {
   readonly retryCount: number;
 }
 
-/** The options of a queue that are used. */
-export interface QueueOptions {
-  readonly expireInSeconds: number;
-  readonly retryLimit: number;
-  readonly retryDelay: number;
-  readonly retryBackoff: boolean;
-  readonly retentionSeconds: number;
-  readonly deleteAfterSeconds: number;
-}
-
 type Within = { readonly db?: BossDatabase };
 type Attempt = Pick<BossMessage, 'id' | 'retryCount'>;
 
@@ -44,8 +34,8 @@ export interface Boss {
   /** Gives the messages of dead workers to other workers. */
   supervise(name: string): Promise<void>;
   getQueue(name: string): Promise<object | null>;
-  createQueue(name: string, options: QueueOptions): Promise<void>;
-  updateQueue(name: string, options: QueueOptions): Promise<void>;
+  createQueue(name: string, options: object): Promise<void>;
+  updateQueue(name: string, options: object): Promise<void>;
   insert(
     name: string,
     messages: readonly { readonly id: string; readonly data: object }[],
@@ -68,27 +58,6 @@ export interface Boss {
 /** The methods of pg-boss for messages. */
 export type Queue = Pick<Boss, 'insert' | 'fetch' | 'complete' | 'fail' | 'update' | 'stop'>;
 
-/** The options of pg-boss that are used. */
-export interface BossOptions {
-  readonly schema: string;
-  readonly db: BossDatabase;
-  readonly backend: 'postgres' | 'pglite';
-  readonly migrate: boolean;
-  readonly createSchema: boolean;
-  readonly schedule: false;
-  readonly supervise: boolean;
-  readonly superviseIntervalSeconds: number;
-  readonly monitorIntervalSeconds: number;
-  readonly maintenanceIntervalSeconds: number;
-  readonly flowIntervalSeconds: number;
-  /** How often indexes of a new version are built in the background, if `migrate` is true. */
-  readonly bamIntervalSeconds: number;
-  /** Whether pg-boss stores the name of the host and the memory of the process. Older versions never do. */
-  readonly registerInstance: false;
-  /** Its spans would have the ids of messages. Older versions have none. */
-  readonly openTelemetry: { readonly enabled: false };
-}
-
 /** The methods of PGlite that are used. */
 export interface Lite {
   readonly waitReady: Promise<void>;
@@ -106,7 +75,7 @@ export interface OwnPool extends SqlPool {
 
 /** The exports of pg-boss that are used. */
 export interface BossModule {
-  readonly PgBoss: new (options: BossOptions) => Boss;
+  readonly PgBoss: new (options: object) => Boss;
   readonly fromPglite: (lite: Lite) => BossDatabase;
   /** Returns the SQL that creates the tables. */
   readonly getConstructionPlans: (schema: string) => string;
