@@ -365,6 +365,28 @@ test('filters, search and "older" reach every entry that is remembered', async (
   expect(all.size).toBe(104);
 });
 
+test('"older" reaches every job of a link, however much happened to each', async () => {
+  const { sandbox, client } = await running();
+  const { url } = await receiving();
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  for (let i = 0; i < 60; i += 1) await sandbox.play(refId, i < 45 ? 'id_verified' : 'never');
+  await sandbox.idle();
+
+  const shown: number[] = [];
+  const all = new Set<string | undefined>();
+  for (let query: string | undefined = ''; query !== undefined; ) {
+    const html = await read(`${sandbox.origin}/console/links/${refId}${query}`);
+    const jobs = [...html.matchAll(/<section id="(job-[^"]+)"/g)].map(([, id]) => id);
+    shown.push(jobs.length);
+    for (const id of jobs) all.add(id);
+    query = /href="[^"?]+(\?from=\d+)" rel="next"/.exec(html)?.[1];
+  }
+
+  expect(all.size).toBe(60);
+  // A heading takes two rows of 80, and each of the jobs with results has four more.
+  expect(shown).toEqual([23, 13, 13, 11]);
+});
+
 test('a page has at most 300 KB with 1,000 requests, 500 callbacks and 2,000 jobs of one link', async () => {
   const { sandbox, client } = await running({ keepRequests: 1_000, callbackRetriesMs: Array(50).fill(0) });
   const url = await responding(500, () => '"'.repeat(2_048));
