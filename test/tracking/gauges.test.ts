@@ -1,8 +1,28 @@
 import { instrument } from 'hosted-client/opentelemetry';
+import { createTracker } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { measuring } from '../support/measuring.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { createWorld } from './world.ts';
+import { createServiceWorld, createWorld } from './world.ts';
+
+/** Reads the gauge of each state. */
+function countsOf(tracker: object, onTestFinished: (end: () => void) => void) {
+  const { meterProvider, read } = measuring();
+  const instrumentation = instrument({ tracker, meterProvider });
+  onTestFinished(() => instrumentation.disable());
+  return async () => {
+    const points = ((await read())['hosted.tracker.jobs'] ?? []) as readonly Readonly<Record<string, unknown>>[];
+    return Object.fromEntries(points.map((point) => [point['hosted.state'], point.count]));
+  };
+}
+
+test('in a folder, a gauge of many rows is exact', async ({ onTestFinished }) => {
+  const tracker = await createTracker({ client: createServiceWorld().client, folder: 'memory://' });
+  onTestFinished(() => tracker.stop());
+  await tracker.track(Array.from({ length: 1_200 }, (_, n) => ({ userId: 'user', jobId: `job-${n}` })));
+
+  expect(await countsOf(tracker, onTestFinished)()).toMatchObject({ tracking: 1_200 });
+});
 
 onEachDatabase((database) => {
   test('a gauge of few rows is exact, and one of many rows comes from the statistics of PostgreSQL', async ({
@@ -15,16 +35,7 @@ onEachDatabase((database) => {
       select gen_random_uuid(), 0, case when n <= 499 then 2 else 1 end, 'user', n::text,
         case when n > 499 then now() end, case when n <= 499 then now() end, gen_random_uuid()
       from generate_series(1, 4000) n`);
-    const { meterProvider, read } = measuring();
-    const instrumentation = instrument({ tracker, meterProvider });
-    onTestFinished(() => instrumentation.disable());
-    const counts = async () =>
-      Object.fromEntries(
-        ((await read())['hosted.tracker.jobs'] ?? []).map((point) => [
-          (point as Record<string, unknown>)['hosted.state'],
-          point.count,
-        ]),
-      );
+    const counts = countsOf(tracker, onTestFinished);
 
     expect(await counts()).toEqual({ heard: 0, tracking: 500, handing_over: 499, done: 0, dead: 0 });
     await world.rows('analyze TRACKED');
