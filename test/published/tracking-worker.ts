@@ -6,6 +6,8 @@ import { createServer } from 'node:http';
 import process from 'node:process';
 import { HostedClient } from 'hosted-client';
 import { createTracker } from 'hosted-client/tracking';
+import pg from 'pg';
+import { refuseNames } from '../support/postgresql-places.ts';
 
 const {
   DATABASE_URL = '',
@@ -15,16 +17,20 @@ const {
   WEB_PORT,
   FOLDER,
   DELIVERED,
+  WITHOUT_NAMES,
   OPTIONS = '{}',
 } = process.env;
 const client = new HostedClient({ partnerId: '085', apiKey: API_KEY, baseUrls: { sandbox: SERVICE_URL } });
+const own = new pg.Pool({ connectionString: DATABASE_URL, connectionTimeoutMillis: 20_000 });
+own.on('error', () => {});
+const pool = WITHOUT_NAMES ? refuseNames(own) : null;
 
 async function open() {
   for (;;) {
     try {
       return await createTracker<{ n: number }>({
         client,
-        ...(FOLDER ? { folder: FOLDER } : { connectionString: DATABASE_URL }),
+        ...(FOLDER ? { folder: FOLDER } : pool ? { pool } : { connectionString: DATABASE_URL }),
         maxRequestsPerSecond: Number(RATE),
         concurrency: 40,
         handlerTimeoutMs: 5_000,

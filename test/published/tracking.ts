@@ -1,7 +1,8 @@
 /**
  * Kills workers and the database while jobs are tracked, and looks whether every job was handed over: with its own
  * context and a verified status, under one key, within the budget. `--full` is the long run. Meanwhile,
- * tracking-silent.ts lets workers fall silent.
+ * tracking-silent.ts lets workers fall silent. `--through` names a place of the table in docs/tracking.md: `pgbouncer`,
+ * `without-names`, `without-rights`, `search-path` or `serializable`.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -15,7 +16,9 @@ import process, { argv, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
-import type { TrackerStats } from 'hosted-client/tracking';
+import { migrateTracking, type TrackerStats } from 'hosted-client/tracking';
+import { startPgBouncer } from '../support/pgbouncer.ts';
+import { createRole, grantRights } from '../support/postgresql-places.ts';
 import { freePort, programs, startCluster } from '../tracking/databases.ts';
 
 const isFull = argv.includes('--full');
@@ -83,6 +86,30 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const serviceUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const cluster = await startCluster();
 const apiKey = service.sandbox.clientOptions.apiKey ?? '';
+
+/** How the processes reach the database, as variables of theirs. */
+const places: Readonly<Record<string, () => Promise<Readonly<Record<string, string>>>>> = {
+  directly: async () => ({}),
+  async pgbouncer() {
+    const bouncer = await startPgBouncer(cluster.connectionString);
+    closing.push(bouncer.close);
+    return { DATABASE_URL: bouncer.connectionString };
+  },
+  'without-names': async () => ({ WITHOUT_NAMES: '1' }),
+  async 'without-rights'() {
+    await migrateTracking({ connectionString: cluster.connectionString, apply: true });
+    const connectionString = await createRole(cluster, 'app', { mayCreate: false });
+    await grantRights(cluster.pool, 'app', { page: new URL('../../docs/tracking.md', import.meta.url) });
+    return { DATABASE_URL: connectionString, OPTIONS: '{"migrate":false}' };
+  },
+  'search-path': () => asRole('search_path = nowhere'),
+  serializable: () => asRole('default_transaction_isolation = serializable'),
+};
+const closing: (() => Promise<void>)[] = [];
+const asRole = async (setting: string) => ({ DATABASE_URL: await createRole(cluster, 'app', { settings: [setting] }) });
+const through = argv.includes('--through') ? String(argv[argv.indexOf('--through') + 1]) : 'directly';
+const place = await places[through]?.();
+if (!place) throw new Error(`--through must be one of ${Object.keys(places).join(', ')}`);
 const workers = new Set<ChildProcess>();
 let isOver = false;
 
@@ -95,6 +122,7 @@ function startProcess(role: object): ChildProcess {
     SERVICE_URL: serviceUrl,
     API_KEY: apiKey,
     RATE: String(plan.rate),
+    ...place,
     ...role,
   };
   const file = fileURLToPath(new URL('tracking-worker.ts', import.meta.url));
@@ -243,7 +271,7 @@ try {
   await Promise.all(stopping);
 
   stdout.write(
-    `${plan.jobs} jobs, ${plan.workers} workers, ${kills} kills, 1 immediate restart, ${Math.round((performance.now() - startedAt) / 1_000)} s\n`,
+    `${through}: ${plan.jobs} jobs, ${plan.workers} workers, ${kills} kills, 1 immediate restart, ${Math.round((performance.now() - startedAt) / 1_000)} s\n`,
   );
   stdout.write(
     `callbacks: ${lost.callbacks} lost, ${lost.doubled} doubled, ${lost.early} before track(), ${lost.repeated} posts repeated\n`,
@@ -263,6 +291,7 @@ try {
   isOver = true;
   for (const child of [...workers, web]) child.kill('SIGKILL');
   await sleep(200);
+  for (const close of closing) await close();
   await cluster.close().catch(() => undefined);
   server.close();
   server.closeAllConnections();

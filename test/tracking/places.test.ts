@@ -5,6 +5,7 @@ import { migrateTracking, postgresReplayGuard, type TrackerOptions } from 'hoste
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startPgBouncer } from '../support/pgbouncer.ts';
+import { createRole, grantRights, refuseNames } from '../support/postgresql-places.ts';
 import { type Database, openDatabase, openLite } from './databases.ts';
 import { collect, createWorld, until } from './world.ts';
 
@@ -17,15 +18,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => database?.close());
 
-/** A role with settings of its own, which may create schemas unless it must not. */
-async function createRole({ schema }: World, settings: readonly string[], mayCreate = true): Promise<string> {
-  const role = `place_${schema}`;
-  await database.pool.query(`create role ${role} login`);
-  const { pathname } = new URL(database.connectionString);
-  if (mayCreate) await database.pool.query(`grant create on database ${pathname.slice(1)} to ${role}`);
-  for (const setting of settings) await database.pool.query(`alter role ${role} set ${setting}`);
-  return database.connectionString.replace('tracker@', `${role}@`);
-}
+const roleOf = ({ schema }: World) => `place_${schema}`;
 
 /** Two processes track and work, and one of them stops and goes on; a replay guard gives a lease and ends it. */
 async function live(world: World, place: Place): Promise<void> {
@@ -69,54 +62,33 @@ const places: readonly (readonly [string, string[], (world: World) => Promise<Pl
   [
     'a pool that allows no prepared statements with names',
     ['postgresql'],
-    async () => {
-      const refuseNames = (text: unknown) => {
-        if (typeof text !== 'string') throw new Error('a statement has a name');
-      };
-      const { pool } = database;
-      return {
-        pool: {
-          query(text, values) {
-            refuseNames(text);
-            return pool.query(text, values);
-          },
-          async connect() {
-            const connection = await pool.connect();
-            return {
-              query(text, values) {
-                refuseNames(text);
-                return connection.query(text, values);
-              },
-              release: (destroy) => connection.release(destroy),
-            };
-          },
-        },
-      };
-    },
+    async () => ({ pool: refuseNames(database.pool) }),
   ],
   [
     'a role that may not change tables',
     ['postgresql'],
     async (world) => {
-      const connectionString = await createRole(world, [], false);
+      const connectionString = await createRole(database, roleOf(world), { mayCreate: false });
       await migrateTracking({ connectionString: database.connectionString, schema: world.schema, apply: true });
-      const [, grants = ''] = /```sql\n(grant usage .*?)```/s.exec(readFileSync('docs/tracking.md', 'utf8')) ?? [];
-      expect(grants).not.toBe('');
-      await database.pool.query(
-        grants.replaceAll('hosted_tracking', world.schema).replaceAll(' to app', ` to place_${world.schema}`),
-      );
+      await grantRights(database.pool, roleOf(world), { schema: world.schema, page: 'docs/tracking.md' });
       return { connectionString, migrate: false };
     },
   ],
   [
     'a role with a `search_path` of its own',
     ['postgresql'],
-    async (world) => ({ connectionString: await createRole(world, ['search_path = nowhere']) }),
+    async (world) => ({
+      connectionString: await createRole(database, roleOf(world), { settings: ['search_path = nowhere'] }),
+    }),
   ],
   [
     'a role whose transactions are serializable',
     ['postgresql'],
-    async (world) => ({ connectionString: await createRole(world, ['default_transaction_isolation = serializable']) }),
+    async (world) => ({
+      connectionString: await createRole(database, roleOf(world), {
+        settings: ['default_transaction_isolation = serializable'],
+      }),
+    }),
   ],
 ];
 
