@@ -3,7 +3,8 @@
  * time limits are not. Workers are killed, and replaced by those of other versions while the tables change. Looks whether
  * every job was handed over with its own context, and whether statements, tables and memory stay as they were.
  *
- * `--jobs N` and `--minutes M` set the size, and `--write` stores the figures for the picture in docs/tracking.md.
+ * `--jobs N` and `--minutes M` set the size, `--verbose` also shows the slowest statements, and
+ * `--write` stores the figures in docs/soak.json.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -29,7 +30,7 @@ if (programs === null) {
 
 const { values: given } = parseArgs({
   options: {
-    jobs: { type: 'string', default: '500000' },
+    jobs: { type: 'string', default: '120000' },
     minutes: { type: 'string', default: '20' },
     write: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
@@ -43,7 +44,7 @@ const factor = 72;
 const inRun = (ms: number) => Math.ceil(ms / factor);
 const killEveryMs = 10_000;
 /** Autovacuum comes once a minute, and a web server remembers 10,000 callbacks: before that, tables and memory grow. */
-const isLong = Number(given.minutes) >= 20 && jobCount >= 200_000;
+const isLong = Number(given.minutes) >= 20 && jobCount >= 100_000;
 
 /** The package's own waits that a day has many of. A message is kept for an hour, and old rows are removed once a minute. */
 const replacements: readonly Replacement[] = [
@@ -310,6 +311,15 @@ async function describeTables(): Promise<string> {
   return (rows[0] as { readonly text: string }).text;
 }
 
+async function describeStatements(): Promise<string> {
+  const { rows } = await cluster.pool.query(
+    `select string_agg(text, E'\\n') as text from (
+       select round(total_exec_time) || ' for ' || calls || ': ' || left(regexp_replace(query, '\\s+', ' ', 'g'), 120) as text
+       from pg_stat_statements order by total_exec_time desc limit 8) t`,
+  );
+  return (rows[0] as { readonly text: string }).text;
+}
+
 async function readHeap({ child }: Slot): Promise<number> {
   if (!child) return 0;
   const heap = once(child, 'message', { signal: stopped.signal });
@@ -433,6 +443,7 @@ async function run(): Promise<void> {
   }
   const report = { jobs: jobCount, minutes: runMs / 60_000, ...counts, lost, requests, bytes, vacuumed, tenths };
   if (given.write) writeFileSync(join(root, 'docs/soak.json'), `${JSON.stringify(report, null, 1)}\n`);
+  if (given.verbose) stdout.write(`the slowest statements, in ms:\n${await describeStatements()}\n`);
   const autovacuums = await ask('select sum(autovacuum_count) from pg_stat_user_tables');
   stdout.write(
     `${jobCount} jobs in ${Math.round((fedAt - startedAt) / 1_000)} s, the last one ${Math.round((Date.now() - fedAt) / 1_000)} s later, ` +
