@@ -252,7 +252,10 @@ function readGiven<T>(
   return checked.data;
 }
 
-type GivenSettings = Omit<z.output<typeof testOptions>, 'clock'>;
+// Written from the public types: a type of the schema would lead the declarations, and so users, to zod.
+type GivenSettings = Pick<TestTrackerOptions, 'client'> & {
+  readonly [Name in Exclude<keyof TestTrackerOptions, 'clock'>]?: TestTrackerOptions[Name] | undefined;
+};
 
 function toSettings(given: GivenSettings) {
   const minDelayMs = given.minDelayMs ?? 5_000;
