@@ -67,7 +67,7 @@ console.log(error.code, error.reason, error.message);
 `,
   });
   const told =
-    /^storage peer_missing Cannot create a tracker: the package "pg-boss" .*: npm install pg-boss@12\.35\.0$/;
+    /^storage peer_missing Cannot create a tracker: the package "pg-boss" .*: npm install pg-boss@12\.38\.0$/;
   return printsJust(told, process.execPath, ['track.mjs'], { cwd });
 }
 
