@@ -61,7 +61,10 @@ test('a database that goes away stops polls and makes handler() respond with 503
   cluster.start();
   await until(() => completions.length === 1);
   expect((await world.service.jobs.deliverCallback(job, { to: handle })).status).toBe(200);
-  expect(world.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+  // Each thing that did not happen is said once. On a slow machine, more than polls fail before the database is back.
+  const effects = world.lines.filter((line) => line.startsWith('warn')).map((line) => line.split(' until ')[0]);
+  expect(effects).toContain('warn hosted-client: tracking: no job is polled');
+  expect(effects).toEqual([...new Set(effects)]);
 });
 
 test('a database that is away at start is an error within ten seconds', async () => {
