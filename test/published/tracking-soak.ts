@@ -3,14 +3,13 @@
  * time limits are not. Workers are killed, and replaced by those of other versions while the tables change. Looks whether
  * every job was handed over with its own context, and whether statements, tables and memory stay as they were.
  *
- * `--jobs N` and `--minutes M` set the size, `--verbose` also shows the slowest statements, and
- * `--write` stores the figures in docs/soak.json.
+ * `--jobs N` and `--minutes M` set the size, and `--verbose` also shows the slowest statements.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -21,7 +20,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { randomFrom } from '../support/random.ts';
 import { freePort, programs, startCluster } from '../tracking/databases.ts';
-import { buildPrograms, type Replacement, root, type Version } from './tracker-builds.ts';
+import { buildPrograms, type Replacement, type Version } from './tracker-builds.ts';
 
 if (programs === null) {
   stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
@@ -32,7 +31,6 @@ const { values: given } = parseArgs({
   options: {
     jobs: { type: 'string', default: '120000' },
     minutes: { type: 'string', default: '20' },
-    write: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -389,7 +387,6 @@ async function run(): Promise<void> {
   for (const one of background) one.catch(() => undefined);
   const feeding = feed(startedAt);
   feeding.catch(() => stopped.abort());
-  const bytes: number[] = [];
   let killAt = startedAt + killEveryMs;
   statementsBefore = await countStatements();
   const vacuumed: number[] = [];
@@ -399,7 +396,6 @@ async function run(): Promise<void> {
     while (Date.now() < endAt) {
       await sleep(Math.min(250, endAt - Date.now()));
       readDelivered(file);
-      if (Date.now() >= startedAt + (bytes.length + 1) * (tenthMs / 6)) bytes.push(await readBytes());
       const victim = changing[Math.floor(random() * changing.length)];
       if (Date.now() < killAt || !victim || victim.isReplaced) continue;
       killAt += killEveryMs;
@@ -441,8 +437,6 @@ async function run(): Promise<void> {
   for (const { what, times, most } of growth) {
     if (isLong && !(times <= most)) problems.add(`${what}: ${times.toFixed(2)} times those of the second tenth`);
   }
-  const report = { jobs: jobCount, minutes: runMs / 60_000, ...counts, lost, requests, bytes, vacuumed, tenths };
-  if (given.write) writeFileSync(join(root, 'docs/soak.json'), `${JSON.stringify(report, null, 1)}\n`);
   if (given.verbose) stdout.write(`the slowest statements, in ms:\n${await describeStatements()}\n`);
   const autovacuums = await ask('select sum(autovacuum_count) from pg_stat_user_tables');
   stdout.write(
