@@ -1,11 +1,14 @@
 import { defineConfig } from 'vitest/config';
+import { keptThread, sequencer } from './support/kept-thread.js';
 import { alias, tags } from './vitest.config.js';
 
 /** The tests that judge a mutant: not those that read the source as text, or prove other things on real sockets. */
 export default defineConfig({
+  plugins: [keptThread],
   resolve: { alias },
   test: {
     tags,
+    sequence: { sequencer },
     // Instrumented, everything is slower.
     testTimeout: 30_000,
     include: [

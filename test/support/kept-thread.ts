@@ -1,0 +1,98 @@
+/**
+ * Runs the tests of thousands of mutants in one thread each core. A thread of its own for each test file costs a second,
+ * most of it for packages that no mutant changes. A test file still gets the source anew, as in a thread of its own.
+ */
+
+import type { Plugin } from 'vitest/config';
+import { BaseSequencer, type PoolOptions, type PoolWorker, type TestProject, ThreadsPoolWorker } from 'vitest/node';
+
+/** With so many files, a thread has become slower by the listeners that each of them leaves behind. */
+const mostFiles = 50;
+
+let thread: ThreadsPoolWorker | null = null;
+let files = 0;
+/** The files that failed, with the number of the failure: the next mutant is mostly noticed by the same file. */
+const failures = new Map<string, number>();
+/** How long each file took. */
+const durations = new Map<string, number>();
+let failureCount = 0;
+
+const isMutant = (project: TestProject) => Reflect.get(project.getProvidedContext(), 'mode') === 'mutant';
+
+/** Remembers how the file went, and says whether the thread is as it was before. */
+function isClean(project: TestProject): boolean {
+  let clean = true;
+  for (const { filepath, result } of project.vitest.state.getFiles()) {
+    if (result?.duration !== undefined && !isMutant(project)) durations.set(filepath, result.duration);
+    if (result?.state === 'fail') failures.set(filepath, ++failureCount);
+    if (result?.state === 'fail' && (result.duration ?? 0) > project.config.testTimeout) clean = false;
+  }
+  return clean && project.vitest.state.errorsSet.size === 0;
+}
+
+function createKeptThread(options: PoolOptions): PoolWorker {
+  const { project } = options;
+  const isKept = isMutant(project);
+  // A mutant that waits for ever is noticed at once: no test of these waits for a time to pass.
+  if (isKept) project.config.testTimeout = project.config.hookTimeout = 5_000;
+  const own = (isKept && thread) || new ThreadsPoolWorker(options);
+  const isNew = own !== thread;
+  thread = isKept ? own : null;
+  files = isNew ? 1 : files + 1;
+  const listeners: [event: string, listener: (...args: unknown[]) => void][] = [];
+  let isAsked = false;
+  const leave = () => {
+    if (thread === own) thread = null;
+  };
+  return {
+    name: 'kept',
+    deserialize: (data) => data,
+    async start() {
+      if (!isNew) return;
+      await own.start();
+      // A mutant can use all the memory.
+      own.on('exit', leave);
+    },
+    on(event, listener) {
+      listeners.push([event, listener]);
+      own.on(event, listener);
+    },
+    off(event, listener) {
+      own.off(event, listener);
+    },
+    send(message) {
+      if (message.type !== 'stop') return own.send(message);
+      isAsked = true;
+      // The next file begins before the end of this one is complete.
+      if (files >= mostFiles || !isClean(project)) leave();
+      const stopped = { type: 'stopped', __vitest_worker_response__: true };
+      for (const [event, listener] of listeners) if (event === 'message') listener(stopped);
+    },
+    async stop() {
+      for (const [event, listener] of listeners) own.off(event, listener);
+      // A thread that was not asked to stop has failed.
+      if (!isAsked) leave();
+      if (thread !== own) await own.stop();
+    },
+  };
+}
+
+/** First the file that noticed the last mutant, then the fast ones. */
+class KillersFirst extends BaseSequencer {
+  override async sort(specifications: Parameters<BaseSequencer['sort']>[0]) {
+    const order = ({ moduleId }: { readonly moduleId: string }) => failures.get(moduleId) ?? 0;
+    const duration = ({ moduleId }: { readonly moduleId: string }) => durations.get(moduleId) ?? 0;
+    return [...specifications].sort((a, b) => order(b) - order(a) || duration(a) - duration(b));
+  }
+}
+
+export const sequencer = KillersFirst;
+
+/** Stryker names a pool of vitest's own, so ours takes its place afterwards. */
+export const keptThread: Plugin = {
+  name: 'kept-thread',
+  configureVitest({ project }) {
+    project.config.pool = 'kept' as typeof project.config.pool;
+    project.config.poolRunner = { name: 'kept', createPoolWorker: createKeptThread };
+  },
+};
