@@ -27,16 +27,14 @@ export async function sizeRows({ dist, against }: Context): Promise<readonly Row
       figures: figuresOf(split, ({ chunks }) =>
         sum(chunks.filter(({ isLazy }) => !isLazy).map(({ kilobytes }) => kilobytes)),
       ),
-      aims: [{ bound: 24 }],
-      beyond: { bound: 20 },
       note: `loaded when needed: ${lazy.map(({ name, kilobytes }) => `${name} ${rounded(kilobytes)}`).join(', ')}`,
     },
     {
       what: 'bundle: the whole package in one file, without tweetnacl',
       unit: 'KB brotli',
       figures: figuresOf({ ...others, ...whole }, (kilobytes) => kilobytes),
-      aims: [{ bound: 34 }],
-      beyond: { bound: 30 },
+      aims: [{ bound: 49 }],
+      beyond: { bound: 46 },
     },
     installedRow(),
   ];
