@@ -106,6 +106,13 @@ type UrlReaders = Readonly<Record<'callbackUrl' | 'dataPrivacyPolicyUrl' | 'logo
 
 /** The fields that have properties of their own. */
 const namedFields: ReadonlySet<string> = new Set([
+  'callback_url',
+  'data_privacy_policy_url',
+  'logo_url',
+  'created_at',
+  'updated_at',
+  'expires_at',
+  'disabled_at',
   'link',
   'link_url',
   'link_id',
@@ -217,7 +224,8 @@ function readIdType(wire: unknown, report: Report): IdType | null {
 function readUserIds(wire: Properties, report: Report): readonly string[] {
   const one = readCode(wire.user_id, 'user_id', report);
   const many = readManyUserIds(wire.user_ids, report);
-  return [...new Set(one === null ? many : [one, ...many])];
+  const all = one === null ? many : [one, ...many];
+  return all.length > 1 ? [...new Set(all)] : all;
 }
 
 function readManyUserIds(wire: unknown, report: Report): readonly string[] {

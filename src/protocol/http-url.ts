@@ -23,8 +23,9 @@ export function toUrl(wire: unknown): string | null {
 
 /** Whether a value is an absolute http(s) URL. */
 export function isHttpUrl(value: unknown): value is string | URL {
-  if (value instanceof URL) return value.protocol === 'https:' || value.protocol === 'http:';
-  if (typeof value !== 'string') return false;
+  if (typeof value !== 'string') {
+    return value instanceof URL && (value.protocol === 'https:' || value.protocol === 'http:');
+  }
   if (value.length <= longestPlainUrl && plainUrl.test(value)) return true;
   // The platform's parser ignores some blanks and line ends. A URL with any of them is rejected, because other parsers
   // may read it differently.

@@ -109,11 +109,14 @@ export function readList<Entry>(
   else if (wire.length > max) report(path, `must have at most ${max} entries`);
   else {
     let isWanted = true;
-    for (let at = 0; at < wire.length && isWanted; at++) {
-      const entry = read(wire[at], (inner, problem) => {
-        isWanted = report(joinPath(`${path}[${at}]`, inner), problem);
-        return isWanted;
-      });
+    let at = 0;
+    // One function for all entries: a page has hundreds of lists.
+    const reportEntry: Report = (inner, problem) => {
+      isWanted = report(joinPath(`${path}[${at}]`, inner), problem);
+      return isWanted;
+    };
+    for (; at < wire.length && isWanted; at++) {
+      const entry = read(wire[at], reportEntry);
       if (entry !== null) entries.push(entry);
     }
   }
