@@ -38,6 +38,31 @@ test('turns come in the order in which they were asked for, also where a later o
   expect(order).toEqual(['strict', 'lax']);
 });
 
+test('as many run as are allowed, also of those that waited, and at most 1,000 wait', async () => {
+  const turns = createTurns(timersOf());
+  const begun: (() => void)[] = [];
+  let ended = 0;
+  const take = () =>
+    turns.take(2, async () => {
+      const work = deferred();
+      begun.push(() => work.resolve());
+      await work.promise;
+      ended += 1;
+    });
+  const taken = Array.from({ length: 1_002 }, take);
+
+  expect(await rejection(take())).toMatchObject({ code: 'timeout', outcome: 'not_sent', retryable: true });
+  for (let next = 0; next < taken.length; next++) {
+    expect(begun.length - ended).toBe(Math.min(2, taken.length - ended));
+    begun[next]?.();
+    await settle();
+  }
+  await Promise.all(taken);
+
+  expect(ended).toBe(1_002);
+  expect(await turns.take(1, async () => 'next')).toBe('next');
+});
+
 test('one that waits gives up after ten seconds, and its turn goes to the next', async () => {
   const { setTimer, timers, endAll } = timersOf();
   const turns = createTurns({ setTimer });
