@@ -205,10 +205,8 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
     async receive(body, options) {
       const receiver = open();
       const settings = readReceiveOptions(options);
-      // The bytes are copied before anything is awaited, because the caller may reuse them.
-      const kept = body instanceof Uint8Array && body.length <= settings.maxBytes ? new Uint8Array(body) : body;
       try {
-        return await receiveCallback(kept, settings, receiver);
+        return await receiveCallback(body, settings, receiver);
       } catch (error) {
         throw addCallerFrames(error);
       }
