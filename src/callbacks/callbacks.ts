@@ -52,8 +52,6 @@ export interface Callbacks {
    * @throws {HostedConfigError} when the client's signer throws.
    * @throws {HostedTimeoutError} when the replay guard or the signer does not respond within 10 seconds; `retryable` is
    *   true.
-   * @throws {HostedConnectionError} when the code for callbacks could not be loaded. The code is loaded with the first
-   *   callback.
    *
    * @example Without a handler
    * ```ts
