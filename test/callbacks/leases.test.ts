@@ -189,6 +189,7 @@ const guards: readonly Sequence[] = [
         stages: '',
         took: [10_000],
         errors: [{ error: timeout, at: { phase: 'verify', status: 503, event: null } }],
+        lines: ['the signer did not respond within 10 seconds'],
       },
     ],
   ),
