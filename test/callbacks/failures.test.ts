@@ -60,8 +60,12 @@ const cutOff = {
 const limit: Setup = { handler: { maxBytes: 1_000 } };
 
 const bodies: readonly Failure[] = [
-  ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method): Failure => {
-    const message = `Cannot receive a callback: it was sent with ${method}, but callbacks are sent with POST: give this handler the POST requests of its route`;
+  ...[
+    ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [method, method] as const),
+    // Anyone can send any text as the method, so only a short word in capitals is shown.
+    ...['PROPFIND', 'GET-user-1', 'user-1-GET'].map((method) => [method, 'another method'] as const),
+  ].map(([method, shown]): Failure => {
+    const message = `Cannot receive a callback: it was sent with ${shown}, but callbacks are sent with POST: give this handler the POST requests of its route`;
     const facts = { message, reason: 'malformed', issues: [], outcome: 'answered' };
     return [method, 'read 405 method', HostedResponseError, { post: { method, body: unread() }, facts }];
   }),
