@@ -38,6 +38,7 @@ test('a delivery is one message, and its confirming call and onEvent run within 
     'call asyncStart',
     'call asyncEnd',
   ]);
+  expect(seen[0]?.message).toEqual({ result: null, status: null, errorCode: null });
   expect(within).toEqual([seen[0]?.identity]);
   for (const secret of ['4711', '0815', '0810']) expect(JSON.stringify(seen)).not.toContain(secret);
 });
