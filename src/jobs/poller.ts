@@ -136,8 +136,13 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     if (error.code === 'not_found' && !wait.wasFound && at < graceEndsAt) {
       wait.errorsInRow = 0;
       const step = scheduleNextPoll(wait, next);
-      // The grace period ends with a poll, unless `Retry-After` requests a later time.
-      if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, Math.max(graceEndsAt, at + retryAfterMs));
+      // The grace period ends with a poll, unless `Retry-After` requests a later time. The deadline is later than this
+      // poll, so this is not the last poll.
+      const dueAt = Math.max(graceEndsAt, at + retryAfterMs);
+      if (dueAt < wait.dueAt) {
+        wait.dueAt = dueAt;
+        wait.isLast = false;
+      }
       return step;
     }
     wait.errorsInRow += 1;

@@ -325,6 +325,16 @@ const unknown: readonly Wait[] = [
     },
   ],
   [
+    'the poll at the end of the grace is not the last one where the deadline is later',
+    { deadlineMs: 40_000 },
+    {
+      is: succeeded,
+      isLate: true,
+      steps: [28_000, 'the late job starts', 5_000, 'approved'],
+      polls: [0, 2_000, 5_000, 9_500, 16_250, 26_375, 30_000, 40_000],
+    },
+  ],
+  [
     'a deadline within the grace of an unknown job is a timeout without a last status',
     { deadlineMs: 6_000 },
     {
