@@ -68,36 +68,44 @@ test('each of many waits ends within 50 ms of its own deadline, from its admissi
   }
 });
 
-test('a wait ends with its deadline although other jobs hold every request', async () => {
-  const { client, clock } = serviceOf((asked) => (asked.jobId === 'job-1' ? pending : 'stall'));
-  const startedAt = clock.now();
-  async function* jobs() {
-    yield { userId: 'user', jobId: 'job-1' };
-    await clock.sleep?.(9_900);
-    yield { userId: 'user', jobId: 'job-2' };
-  }
-
-  const ends = (async () => {
-    const seen: [string, number][] = [];
-    for await (const { job, error } of client.jobs.waitForAll(jobs(), { deadlineMs: 10_000, concurrency: 1 })) {
-      seen.push([`${job.jobId} ${error?.code}`, clock.now() - startedAt]);
+// The last poll of the first job was planned for 10,000 ms, or the one before it for 9,500 ms.
+test.each([9_900, 9_000])(
+  'a wait ends with its deadline although another holds every request from %i ms',
+  async (at) => {
+    const { client, clock } = serviceOf((asked) => (asked.jobId === 'job-1' ? pending : 'stall'));
+    const startedAt = clock.now();
+    async function* jobs() {
+      yield { userId: 'user', jobId: 'job-1' };
+      await clock.sleep?.(at);
+      yield { userId: 'user', jobId: 'job-2' };
     }
-    return seen;
-  })();
-  await clock.advance(60_000);
+    const options = { ...steady, deadlineMs: 10_000, concurrency: 1 };
 
-  const seen = await ends;
-  expect(seen.map(([what]) => what)).toEqual(['job-1 poll_timeout', 'job-2 poll_timeout']);
-  for (const [index, [, at]] of seen.entries()) {
-    expect(Math.abs(at - (index === 0 ? 10_000 : 19_900))).toBeLessThanOrEqual(50);
-  }
-});
+    const ends = (async () => {
+      const seen: [string, number][] = [];
+      for await (const { job, error } of client.jobs.waitForAll(jobs(), options)) {
+        seen.push([`${job.jobId} ${error?.code}`, clock.now() - startedAt]);
+      }
+      return seen;
+    })();
+    await clock.advance(60_000);
 
-test('a deadline cuts off a poll though its transient error would have been one too many', async () => {
+    const seen = await ends;
+    expect(seen.map(([what]) => what)).toEqual(['job-1 poll_timeout', 'job-2 poll_timeout']);
+    for (const [index, [, endedAt]] of seen.entries()) {
+      expect(Math.abs(endedAt - 10_000 - (index === 0 ? 0 : at))).toBeLessThanOrEqual(50);
+    }
+  },
+);
+
+test.each([
+  ['', {}],
+  [', also where the time limit of the poll ends with it', { totalTimeoutMs: 3_000 }],
+])('a deadline cuts off a poll though its transient error would have been one too many%s', async (_also, limit) => {
   const { client, clock } = serviceOf(stallsAfter(1));
 
   const { error, afterMs } = await endOf(
-    client.jobs.waitForCompletion(job, { deadlineMs: 5_000, maxConsecutiveErrors: 0 }),
+    client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 5_000, maxConsecutiveErrors: 0, ...limit }),
     clock,
   );
 
@@ -252,7 +260,7 @@ test('a minDelayMs above maxDelayMs is refused, and nothing is sent', async () =
 
 test('a wait that begins at a fraction of a millisecond polls as often, and ends as late', async () => {
   const { client, clock, job, polledAt, sleeping } = start();
-  await clock.advance(0.7);
+  await clock.advance(1_000.7);
 
   const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 10_000 }));
   const outcome = outcomeOf(failed);
@@ -262,23 +270,25 @@ test('a wait that begins at a fraction of a millisecond polls as often, and ends
 
   expect(before).toBe('pending');
   expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: 10_000 });
-  expect(polledAt().map(Math.floor)).toEqual([0, 2_000, 5_000, 9_500, 10_000]);
+  expect(polledAt().map(Math.floor)).toEqual([1_000, 3_000, 6_000, 10_500, 11_000]);
   expect(sleeping()).toBe(0);
 });
 
-test('a poll on its way at the deadline is the last one', async () => {
+test.each([
+  [9_000, [0, 4_000]],
+  [6_000, [0]],
+])('no poll of a wait of %i ms begins when too little time is left for its response', async (deadlineMs, polledAt) => {
   const clock = createTestClock();
   const startedAt = clock.now();
   const { fetch, sandbox } = createMockService({ clock, latencyMs: 4_000 });
   const client = new HostedClient({ ...sandbox.clientOptions, fetch });
   const job = sandbox.jobs.start();
 
-  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 9_000 }));
+  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs }));
   await clock.advance(20_000);
 
-  // A third one could not be answered in time.
-  expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: 9_000 });
-  expect(sandbox.requests.map(({ at }) => at - startedAt)).toEqual([0, 4_000]);
+  expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: deadlineMs });
+  expect(sandbox.requests.map(({ at }) => at - startedAt)).toEqual(polledAt);
 });
 
 test('a timeout shows no ids in JSON or in its message', async () => {
