@@ -68,6 +68,31 @@ test('when an async source fails later, the jobs it gave still come, and then it
   expect([seen.length, outcome.error]).toEqual([1, mistake]);
 });
 
+test('an async source is read one job at a time, also where polls end while it is at work', async () => {
+  const { client, clock, job } = start();
+  const jobs = [job('one', { completeAt: 5_000 }), job('two', { completeAt: 10_000 })].values();
+  let reading = 0;
+  let mostReading = 0;
+  const slow: AsyncIterable<JobRef> = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        reading += 1;
+        mostReading = Math.max(mostReading, reading);
+        await clock.sleep?.(3_000);
+        reading -= 1;
+        return jobs.next();
+      },
+    }),
+  };
+
+  const { seen, outcome } = collect(client.jobs.waitForAll(slow, steady));
+  await clock.advance(60_000);
+
+  expect(seen.map((entry) => entry.job.jobId)).toEqual(['one', 'two']);
+  expect(outcome.state).toBe('done');
+  expect(mostReading).toBe(1);
+});
+
 test('when a source throws before its first job, that is the rejection', async () => {
   const { client, clock, polls } = start();
   const broken: Iterable<JobRef> = {
