@@ -1,6 +1,6 @@
 // Waits on their tracing channel: one message for each job that is waited for.
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { subscribeTo } from '../support/traced.js';
@@ -105,4 +105,22 @@ test('a job of waitForAll whose deadline passes while others take all requests e
 
   expect(errors).toEqual(['poll_timeout', 'poll_timeout', 'poll_timeout']);
   expect(ended('wait').map(({ errorCode }) => errorCode)).toEqual(errors);
+});
+
+test('on a platform without tracing channels, a wait ends with its status', async () => {
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    vi.resetModules();
+  });
+  const { getBuiltinModule } = process;
+  vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
+    name.endsWith('diagnostics_channel') ? undefined : getBuiltinModule(name)) as typeof getBuiltinModule);
+  vi.resetModules();
+  const { client, clock, job, complete } = (await import('./started-job.js')).start();
+  complete();
+
+  const waited = client.jobs.waitForCompletion(job);
+  await clock.advance(0);
+
+  expect((await waited).state).toBe('succeeded');
 });
