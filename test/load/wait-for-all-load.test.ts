@@ -1,9 +1,10 @@
 // Waiting for many jobs at once: how busy it keeps service and clock.
 
 import { getEventListeners } from 'node:events';
-import type { WaitOptions } from 'hosted-client';
+import type { JobRef, WaitOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { collect, source, start, steady } from '../jobs/many-jobs.js';
+import { collector } from '../support/collector.js';
 import { randomFrom } from '../support/random.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 
@@ -113,6 +114,30 @@ test('a job is taken from its source when a request is free for it, and not befo
   expect(atFirst).toBe(4);
   expect(afterASecond).toBe(8);
   expect(calls).toEqual({ taken: 50, returned: 0 });
+});
+
+test('a job that has ended is held no longer, although others still wait', async () => {
+  const { client, clock, job } = start();
+  const given: WeakRef<JobRef>[] = [];
+  function* jobs() {
+    for (let index = 0; index < 20; index++) {
+      const each = job(`job-${index}`, { completeAt: index < 10 ? 0 : 100_000 });
+      given.push(new WeakRef(each));
+      yield each;
+    }
+  }
+
+  const ended = (async () => {
+    for await (const _entry of client.jobs.waitForAll(jobs(), steady));
+  })();
+  await clock.advance(10_000);
+  collector()();
+  const held = given.filter((each) => each.deref()).length;
+  await clock.advance(600_000);
+  await ended;
+
+  expect(held).toBeGreaterThanOrEqual(10);
+  expect(held).toBeLessThanOrEqual(11);
 });
 
 test('new jobs do not starve those that wait, nor those the new ones', async () => {
