@@ -13,7 +13,7 @@ import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
 import { createPlatformClock } from '../runtime/clock.js';
 import { createAdmission } from './admission.js';
-import { deliver, endNodeResponse, isOfNode, type Receiver, receiveCallback, respondTo } from './handler.js';
+import { deliver, isWebRequest, type Receiver, receiveCallback, respondNotWrapped, respondTo } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { createReplayGuard, createResultMemory } from './replay-guard.js';
 import { createDeliveryReports } from './reports.js';
@@ -212,9 +212,9 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
     handler(options: HandlerOptions) {
       const settings = readHandlerOptions(options);
       return async (request: Request, other?: unknown) => {
-        const isForNode = isOfNode(request);
-        const response = await respond(isForNode ? null : request);
-        return isForNode ? endNodeResponse(other, response.status) : response;
+        const isWeb = isWebRequest(request);
+        const response = await respond(isWeb ? request : null);
+        return isWeb ? response : respondNotWrapped(other, response.status);
       };
 
       function respond(request: Request | null): Promise<Response> {

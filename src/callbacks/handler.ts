@@ -80,7 +80,7 @@ export async function deliver(
   receiver: Receiver,
 ): Promise<DeliveryResult> {
   const { client, reports, admission } = receiver;
-  if (request === null) return createFailure('read', 500, 'config', createNodeError());
+  if (request === null) return createFailure('read', 500, 'config', createNotWrappedError());
   if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
   const body = await readBody(request, settings, client).catch(toReadFailure);
   if (isFailure(body)) return body;
@@ -213,17 +213,15 @@ function toVerifyFailure(error: unknown): DeliveryFailure {
 const bodyBroken =
   'its body was cut off, or had already been read: do not let a parser read the request before the handler';
 
-/** Whether a value is the request of `node:http`, or of a framework on top of it. */
-export function isOfNode(request: unknown): boolean {
-  if (!isRecord(request) || hasMethods(readProperty(request, 'headers'), 'get')) return false;
-  const message = readProperty(request, 'raw') ?? request;
-  return isRecord(message) && typeof readProperty(message, 'httpVersion') === 'string';
+/** Whether a value is a web-standard request, unlike the requests of `node:http` and the events of Lambda. */
+export function isWebRequest(request: unknown): boolean {
+  return isRecord(request) && hasMethods(readProperty(request, 'headers'), 'get');
 }
 
 const isNotWrapped =
-  'must be wrapped for Express, Fastify and the server of Node: nodeHandler(…) of hosted-client/node';
+  'must get a web-standard request: for Express, Fastify and the server of Node, wrap it in nodeHandler(…) of hosted-client/node; for Lambda, in lambdaHandler(…)';
 
-function createNodeError(): HostedConfigError {
+function createNotWrappedError(): HostedConfigError {
   return new HostedConfigError([{ path: 'handler', message: isNotWrapped }], callbackFacts);
 }
 
@@ -231,7 +229,7 @@ function createNodeError(): HostedConfigError {
  * Returns a response that names the missing adapter. It also ends the response of `node:http` with it, because most of
  * its frameworks do not send what a handler returns.
  */
-export function endNodeResponse(given: unknown, status: number): Response {
+export function respondNotWrapped(given: unknown, status: number): Response {
   const text = `The handler of callbacks ${isNotWrapped}`;
   const headers = { 'content-type': 'text/plain; charset=utf-8' };
   const { writeHead, end } = Object(given);

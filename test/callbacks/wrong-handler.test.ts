@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
-import { HostedClient, type HostedConfigError } from 'hosted-client';
+import { type HandlerOptions, HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { command, envOf } from '../cli/running.js';
@@ -17,6 +17,12 @@ const express4 = createRequire(import.meta.url)('express-4') as typeof express;
 
 const ignore = () => undefined;
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+const notWrapped = expect.objectContaining({
+  code: 'config',
+  issues: [{ path: 'handler', message: expect.stringContaining('nodeHandler(…) of hosted-client/node') }],
+  message: expect.stringMatching(/^Cannot receive a callback: "handler" must get a web-standard request/),
+});
 
 type Listener = Parameters<typeof createServer>[1];
 
@@ -49,7 +55,7 @@ test.each(Object.entries(starts))(
     const service = createMockService();
     const errors: unknown[] = [];
     const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, logger: silent });
-    const onError = (error: unknown, { status }: { status: number }) => errors.push(status, error);
+    const onError: HandlerOptions['onError'] = (error, at) => errors.push(at, error);
     const url = await start(client.callbacks.handler({ onEvent: () => undefined, onError }) as never);
 
     const headers = { 'content-type': 'application/json' };
@@ -57,12 +63,47 @@ test.each(Object.entries(starts))(
     const doctor = await command(['doctor', '--callback', url], { env: envOf(service.sandbox.clientOptions) });
 
     expect(response.status).toBe(500);
+    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(await response.text()).toContain('nodeHandler(…) of hosted-client/node');
-    expect(errors.slice(0, 2)).toEqual([500, expect.objectContaining({ code: 'config' })]);
-    expect((errors[1] as HostedConfigError).message).toContain('nodeHandler(…) of hosted-client/node');
+    expect(errors.slice(0, 2)).toEqual([{ phase: 'read', status: 500, event: null }, notWrapped]);
     expect(doctor.stdout).toContain('wrap the handler in nodeHandler() of hosted-client/node');
   },
 );
+
+const incoming = { httpVersion: '1.1', method: 'POST', headers: {} };
+
+test.each([
+  ['a request of Node, and nothing after it', [incoming]],
+  ['a request of Node, and what has only one method of a response', [incoming, { end: ignore }]],
+  ['a request of Node, and what has only the other', [incoming, { writeHead: ignore }]],
+  ['the context of Hono', [{ req: { method: 'POST' } }]],
+  ['an event of Lambda', [{ version: '2.0', headers: {}, body: '{}' }, { awsRequestId: '1' }]],
+  ['nothing', []],
+])('a handler that gets %s responds with 500, and says that it takes a web-standard request', async (_, given) => {
+  const errors: unknown[] = [];
+  const reasons: unknown[] = [];
+  const client = new HostedClient({
+    ...createMockService().sandbox.clientOptions,
+    logger: silent,
+    onEvent: (event) => void reasons.push(event.type === 'callback' && event.reason),
+  });
+  const onError = (error: unknown) => errors.push(error);
+  const handle = client.callbacks.handler({ onEvent: ignore, onError }) as (...given: unknown[]) => Promise<Response>;
+
+  const response = await handle(...given);
+
+  expect(response.status).toBe(500);
+  expect(await response.text()).toContain('web-standard');
+  expect([errors, reasons]).toEqual([[notWrapped], ['config']]);
+});
+
+test('a web-standard request is handled as one, also if it carries the request of Node', async () => {
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const request = Object.assign(await callbackOf(service), { httpVersion: '1.1', raw: incoming });
+
+  expect((await client.callbacks.handler({ onEvent: ignore })(request as never)).status).toBe(200);
+});
 
 test.each([
   ['Next', [{ params: Promise.resolve({ id: '1' }) }]],
