@@ -188,6 +188,30 @@ test('a clock that fails does not keep a call from ending with its event', async
   ]);
 });
 
+test.each([
+  ['before a call begins', true, 'not_sent', 0],
+  ['once a request is sent', false, 'unknown', 1],
+])('what the caller’s own clock throws %s ends the call, whose event says what was sent', async (_when, ...row) => {
+  const [isBrokenAtOnce, outcome, attempts] = row;
+  const ofTheClock = new Error('of the clock');
+  let isBroken = false;
+  const read = () => {
+    if (isBroken) throw ofTheClock;
+    return now;
+  };
+  const reply = () => {
+    isBroken = true;
+    return Response.json(get.answer());
+  };
+  const { client, calls } = recording(reply, { clock: { now: read } });
+  isBroken = isBrokenAtOnce;
+
+  const error = await rejection(get.call(client));
+
+  expect(error).toBe(ofTheClock);
+  expect(calls()).toMatchObject([{ outcome, attempts }]);
+});
+
 test('every poll of a wait, every page of a walk and every confirmation is a call of its own', async () => {
   const service = createMockService({ pageSize: 2 });
   const events: HostedEvent[] = [];
