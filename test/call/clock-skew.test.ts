@@ -467,6 +467,24 @@ test.each<[string, Response]>([
   expect(sent).toHaveLength(1);
 });
 
+// A difference of five seconds is not suspicious, nor is one that the round trip explains.
+test.each([
+  [14 * second, false],
+  [16 * second, true],
+])('a rejection after ten seconds, dated %i ms ahead, speaks of the time: %s', async (ahead, speaks) => {
+  const clock = manualClock();
+  const reply = () => {
+    clock.advance(10 * second);
+    return rejectedAt(clock.time - now + ahead);
+  };
+  const { client } = clientOf(reply, { clock });
+  clock.advance(3 * hour);
+
+  const error = await rejection(get.call(client));
+
+  expect((error as Error).message.includes('set the clock (NTP)')).toBe(speaks);
+});
+
 test('a stale response says how far the clocks are apart, and what to do', async () => {
   const { client } = clientOf(dated(signedAhead(6 * minute), 6 * minute));
 

@@ -1,8 +1,9 @@
 // What is likely wrong when the service cannot be reached, in words: by the codes of Node and Bun, and by what Deno says.
 
+import { HostedClient } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { describeConnectionFailure } from '../../src/call/connection-failure.js';
-import { clientOf, failed, now, rejection } from '../support/fake-fetch.js';
+import { apiKey, clientOf, failed, now, partnerId, rejection } from '../support/fake-fetch.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -134,6 +135,35 @@ test("a caller's own fetch is told nothing of the kit", async () => {
   const error = await rejection(client.links.get('ref-1'));
 
   expect((error as Error).message).not.toMatch(/kit/);
+});
+
+test.each([
+  ['https://sandbox.hosted.test', true],
+  ['https://sandbox.hosted.example', false],
+])('the platform’s own fetch that cannot reach %s is told of the kit: %s', async (host, isTold) => {
+  vi.stubGlobal('fetch', () => Promise.reject(failed('ENOTFOUND')));
+  const options = { partnerId, apiKey, baseUrls: { sandbox: host }, maxRetries: 0 };
+
+  for (const given of [{}, { fetch: globalThis.fetch }]) {
+    const error = await rejection(new HostedClient({ ...options, ...given }).links.get('ref-1'));
+    expect((error as Error).message.includes('only the testing kit')).toBe(isTold);
+  }
+});
+
+// Web pages ------------------------------------------------------------------
+
+const asPage = { headers: { 'content-type': 'text/html' } };
+
+test.each<[string, Response]>([
+  ['a link of another shape', Response.json({ ref_id: [] }, asPage)],
+  ['a redirect', new Response(null, { ...asPage, status: 307 })],
+  ["the service's own 404", Response.json({ code: '2304' }, { ...asPage, status: 404 })],
+])('%s is not explained as a web page, even if its header says so', async (_what, response) => {
+  const { client } = clientOf(response);
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toHaveProperty('message', expect.not.stringContaining('web page'));
 });
 
 // Rejected signatures -----------------------------------------------------------
