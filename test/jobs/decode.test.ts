@@ -595,10 +595,14 @@ test.each<[string, object]>([
   ['result.Actions', { result: { Actions: ['none'] } }],
   ['result.PartnerParams', { result: { PartnerParams: 'none' } }],
   ['result.PartnerParams', { result: { PartnerParams: ['none'] } }],
+  ['result.PartnerParams.link_id', { result: { PartnerParams: { link_id: 8.1 } } }],
   ['result', { result: ['none'] }],
   ['history', { history: 'none' }],
   ['history[1]', { history: [{}, 'none'] }],
   ['history[0].IDNumber', { history: [{ IDNumber: 5 }] }],
+  ['history[0].Country', { history: [{ Country: 5 }] }],
+  ['history[0].ExpirationDate', { history: [{ ExpirationDate: 5 }] }],
+  ['history.ResultCode', { history: { ResultCode: 8.1 } }],
   ['image_links', { image_links: 'none' }],
   ['image_links', { image_links: ['none'] }],
 ])('jobs.status() says of a misshapen "%s" what it must be', async (path, members) => {
@@ -687,4 +691,7 @@ test('what stands under __proto__ stands for no field', async () => {
 
   expect(await misshapenAt(ask(undecided))).toEqual(['job_success']);
   expect(await misshapenAt(ask(unknown))).toEqual(['job_complete']);
+  const empty = '{"__proto__":{"ResultText":"x"}}';
+  const read = await ask(raw(`"job_complete":true,"job_success":true,"result":${empty},"history":${empty}`));
+  expect(read).toMatchObject({ result: null, history: [] });
 });
