@@ -133,12 +133,7 @@ const ignore: Report = () => false;
 
 function readStatusResult(wire: unknown, brand: string, report: Report): JobResult | null {
   if (isAbsent(wire) || typeof wire === 'string' || isEmpty(wire)) return null;
-  const fields = readObject(
-    wire,
-    'result',
-    report,
-    typeof wire === 'object' ? undefined : 'must be an object or a string',
-  );
+  const fields = readObject(wire, 'result', report, 'must be an object or a string');
   return fields && readResult(fields, brand, reportWithin('result', report), namedInResult);
 }
 
