@@ -308,7 +308,7 @@ async function killWithFolder(): Promise<void> {
   try {
     let isTracked = false;
     for (let kills = 0; kills <= 3; kills++) {
-      only = startProcess({ WEB_PORT: String(port), FOLDER: folder, RATE: '40' });
+      only = startProcess({ WEB_PORT: String(port), FOLDER: folder, RATE: '40', OPTIONS: '{}' });
       while (!isTracked) {
         const body = JSON.stringify(jobs.map((job, n) => ({ ...job, context: { n } })));
         const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(() => null);
