@@ -137,6 +137,7 @@ test('no unsigned post of 8 MiB is parsed, whatever its shape', async () => {
     fill('{"a":"', 'A', '"}'),
     fill('{"a":"', '\\"', '"}'),
     fill('{', ' ', '}'),
+    fill('{"', 'A', '":1}'),
     fill('{"a":', '1', '}'),
     fill('{', '"signature":1,', '"timestamp":1}'),
   ];

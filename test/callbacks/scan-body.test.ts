@@ -7,6 +7,11 @@ import { parsedPair, scanned } from './scanned.js';
 const timestamp = '2026-01-02T03:04:05.678Z';
 const signature = '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=';
 
+/** A text in which each character is an escape. */
+function escaped(text: string): string {
+  return [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+}
+
 // Found ---------------------------------------------------------------------
 
 test.each([
@@ -21,6 +26,7 @@ test.each([
   ['a second time as a string', `{"signature":{"signature":"other"},"signature":"${signature}"}`],
   ['with escapes in its name', `{"sig\\u006eature":"${signature}","\\u0074imestamp":"${timestamp}"}`],
   ['again with escapes in its name', `{"signature":"first","\\u0073ec_key":"x","sig\\u006Eature":"second"}`],
+  ['with its name in escapes alone', `{"${escaped('timestamp')}":1,"${escaped('signature')}":"x"}`],
   ['with escapes in its value', `{"signature":"a\\"b\\\\","timestamp":"\\u0032026"}`],
   ['as numbers and words', `{"timestamp":-1.5e+3,"signature":null,"sec_key":true}`],
   ['behind a string that looks like the end', `{"a":"}","b":"\\"}","c":"\\\\","signature":"${signature}"}`],
