@@ -409,15 +409,18 @@ test('a request is signed anew after two milliseconds, for a second earlier', as
   expect(events.filter(({ type }) => type === 'retry')).toMatchObject([{ delayMs: 2, reason: 'signature' }]);
 });
 
-test('in whole seconds a request is signed anew after a second, for the one before', async () => {
+// 2026-01-02T03:04:05Z is 1767323045.
+test.each<[string, PartOf | undefined, readonly number[]]>([
+  ['a call is signed anew after a second, for the one before', undefined, [1_767_323_043, 1_767_323_042]],
+  ['a confirmation is, too', { sent: null }, [1_767_323_043, 1_767_323_042]],
+  ['a poll is signed for multiples of ten', { sent: createSentSignatures(false) }, [1_767_323_040, 1_767_323_030]],
+])('in whole seconds %s', async (_what, part, expected) => {
   const clock = passingClock();
-  const wire = { echoesTimestamp: false, jobTimestampFormat: 'epoch-s' as const };
-  const { client, sent } = clientOf([mirrorsKey, honest], { wire, clock });
+  const { poll, sent } = partsOf([mirrorsKey, honest], { wire: { jobTimestampFormat: 'epoch-s' }, clock });
 
-  await client.jobs.status(job);
+  await poll(part);
 
-  // 2026-01-02T03:04:05Z is 1767323045.
-  expect(sent.map(({ body }) => body.timestamp)).toEqual([1_767_323_043, 1_767_323_042]);
+  expect(sent.map(({ body }) => body.timestamp)).toEqual(expected);
   expect(clock.slept).toEqual([1_000]);
 });
 
