@@ -63,9 +63,10 @@ const partialOrders: readonly Order[] = [
   'newest first at the ends',
 ];
 
-const additions = ['adds', 'adds late'] as const;
-const removals = ['removes', 'adds or removes', 'replaces one', 'replaces the oldest'] as const;
-const changes = ['none', ...additions, ...removals, 'moves'] as const;
+const changes = [
+  ...(['none', 'adds', 'adds late', 'removes', 'adds or removes'] as const),
+  ...(['replaces one', 'replaces the oldest', 'moves'] as const),
+];
 const units = [1_000, 60_000, 3_600_000, 86_400_000] as const;
 const lies = ['none', 'count', 'pages', 'count and pages', 'zero', 'short pages', 'overlapping pages'] as const;
 
@@ -96,7 +97,8 @@ export function drawService(seed: number) {
   const deviate = <T>(honest: T, other: () => T): T => (random() < rate ? other() : honest);
   const drawn: Traits = {
     order: deviate<Order>(pick(honestOrders), () => pick(Object.keys(orders) as Order[])),
-    change: deviate<Traits['change']>('none', () => pick(changes)),
+    // Many lists gain and lose links, so that links which were added must be counted apart from those that were removed.
+    change: pick([deviate<Traits['change']>('none', () => pick(changes)), 'none', 'adds or removes']),
     lie: deviate<Traits['lie']>('none', () => pick(lies)),
     unit: deviate(pick([1, 1, 1, 1_000]), () => pick(units)),
     coarse: deviate(0, () => pick([0.02, 0.3])),
@@ -118,7 +120,7 @@ export function drawService(seed: number) {
   // if they agree with each other and with the last page, and the page after it is not read.
   const isHidden = partialOrders.includes(drawn.order) && pageCount >= maxPages;
   const order = isHidden ? pick(honestOrders) : drawn.order;
-  const isChecked = drawn.change === 'none' && 2 * (pageCount + wrongBy) <= maxPages;
+  const isChecked = drawn.change === 'none' && !drawn.isUnstable && 2 * (pageCount + wrongBy) <= maxPages;
   const lie = drawn.lie === 'count and pages' && count % size === 0 && !isChecked ? 'count' : drawn.lie;
   const traits: Traits = { ...drawn, order, lie };
   const { change, unit, coarse, coarseUnit, undated, unnamed, isUnstable, changesOnce } = traits;
@@ -128,6 +130,11 @@ export function drawService(seed: number) {
   const rank = pickRank();
   const others = pick([0, 0, 0.05, 0.5]);
   const changeRate = pick([0.1, 0.4, 1]);
+  const shareWanted = (index: number) => {
+    if (index >= count) return 0.3;
+    const newest = count - 1 - rank;
+    return index === newest ? 0.8 : index < newest ? others : 0;
+  };
 
   const all: DrawnLink[] = [];
   let time = Date.parse('2026-01-05T09:00:00.000Z') + upTo(120_000);
@@ -141,7 +148,7 @@ export function drawService(seed: number) {
       ref: `ref-${index}`,
       created,
       shown: random() < undated ? pick([null, '', 'today']) : new Date(date).toISOString(),
-      isWanted: index === count - 1 - rank ? random() < 0.8 : (index < count - rank || late > 0) && random() < others,
+      isWanted: random() < shareWanted(index),
       isNamed: random() >= unnamed,
       key: orders[order]({ created, date, index, count, draw: random() }),
       tie: order === 'of creation' ? 0 : random(),
@@ -162,6 +169,8 @@ export function drawService(seed: number) {
 
   let present = sort(Array.from({ length: count }, () => add()));
   const before = present;
+  // Whether the totals show every change: not if links are removed and added between two requests.
+  let isCounted = lie === 'none';
   const edge = all[count - 1 - pick([rank, rank, pickRank()])];
   const offset = pick([-60_000, -700, -1, 0, 1, -gap, gap]);
   const createdAfter = edge && random() < 0.6 ? edge.created + offset : undefined;
@@ -187,7 +196,10 @@ export function drawService(seed: number) {
 
   const pager: Pager = (page = base, requests) => {
     const changesNow = changesOnce === null ? requests > 0 && random() < changeRate : requests === changesOnce;
+    const previous = present;
     if (changesNow) for (let times = pick([1, 1, 2, size]); times > 0; times--) changeList();
+    const stayed = countStayed(previous, present);
+    if (stayed < previous.length && stayed < present.length) isCounted = false;
     if (isUnstable) present = sort(present.map((link) => ({ ...link, tie: random() })));
     const { links, meta } = pageOf(present.map(toWire), page, { base, size });
     const start = (page - base) * size;
@@ -209,11 +221,10 @@ export function drawService(seed: number) {
   };
 
   /**
-   * The links that are searched for, and were listed from before the search until after it, oldest first. If links are
-   * only added, and the totals say so, also those that were added.
+   * The links that are searched for, and were listed from before the search until after it, oldest first. Also those
+   * that were added during the search, if the totals say so.
    */
   function listWanted(): readonly DrawnLink[] {
-    const isCounted = lie === 'none' && (additions as readonly string[]).includes(change);
     const now = new Set(present.map(({ ref }) => ref));
     const fits = ({ ref, isWanted, created }: DrawnLink) => now.has(ref) && isWanted && created >= (createdAfter ?? 0);
     return (isCounted ? present : before).filter(fits).toSorted((one, other) => one.created - other.created);
@@ -251,6 +262,12 @@ export function drawService(seed: number) {
     mustSucceed: isPlain() && isReadable(),
     description: { ...traits, gap, size, maxPages, count, rank, others, changeRate, wrongBy, base, createdAfter },
   };
+}
+
+function countStayed(before: readonly DrawnLink[], now: readonly DrawnLink[]): number {
+  if (before === now) return now.length;
+  const refs = new Set(before.map(({ ref }) => ref));
+  return now.filter(({ ref }) => refs.has(ref)).length;
 }
 
 function toWire({ ref, shown, isWanted, isNamed }: DrawnLink): object {
