@@ -169,7 +169,8 @@ export function drawService(seed: number) {
 
   let present = sort(Array.from({ length: count }, () => add()));
   const before = present;
-  // Whether the totals show every change: not if links are removed and added between two requests.
+  // Whether the totals show every change: not if links are removed and added between two requests, or if a link comes out
+  // of order into a list that grows so long that it is not read whole.
   let isCounted = lie === 'none';
   const edge = all[count - 1 - pick([rank, rank, pickRank()])];
   const offset = pick([-60_000, -700, -1, 0, 1, -gap, gap]);
@@ -199,7 +200,8 @@ export function drawService(seed: number) {
     const previous = present;
     if (changesNow) for (let times = pick([1, 1, 2, size]); times > 0; times--) changeList();
     const stayed = countStayed(previous, present);
-    if (stayed < previous.length && stayed < present.length) isCounted = false;
+    const isTooLong = change === 'adds late' && pageCount < maxPages && present.length > size * (maxPages - 1);
+    if (isTooLong || (stayed < previous.length && stayed < present.length)) isCounted = false;
     if (isUnstable) present = sort(present.map((link) => ({ ...link, tie: random() })));
     const { links, meta } = pageOf(present.map(toWire), page, { base, size });
     const start = (page - base) * size;
@@ -260,6 +262,8 @@ export function drawService(seed: number) {
     linkOf: (ref: string) => all.find((link) => link.ref === ref),
     listWanted,
     mustSucceed: isPlain() && isReadable(),
+    /** Whether the totals and the links cannot contradict each other. */
+    isConsistent: () => isCounted && changesOnce !== null && !isUnstable && change !== 'moves',
     description: { ...traits, gap, size, maxPages, count, rank, others, changeRate, wrongBy, base, createdAfter },
   };
 }
