@@ -21,7 +21,7 @@ const goldenRatio = (Math.sqrt(5) - 1) / 2;
 interface Reading {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
-  /** The time of the newest link that was seen in this reading or before. */
+  /** The time of its newest link. */
   readonly newest: number;
 }
 
@@ -72,7 +72,7 @@ export function createKnownPages(maxPages: number) {
     if (meta.totalCount < totalCount || meta.totalPages < totalPages) since = at;
     if (!isSame(readings[latestOf(meta.currentPage)], { links, meta })) changed = at;
     for (const link of links) known.set(link.refId, { link, first: known.get(link.refId)?.first ?? at, last: at });
-    readings.push({ links, meta, newest: Math.max(readings.at(-1)?.newest ?? -Infinity, ...links.map(timeOf)) });
+    readings.push({ links, meta, newest: Math.max(...links.map(timeOf)) });
     latest.delete(meta.currentPage);
     latest.set(meta.currentPage, at);
   }
@@ -160,7 +160,7 @@ export function createKnownPages(maxPages: number) {
 
   /** Counts the known links of a part that were listed at the time of each reading. */
   function countListed({ from }: Part, proof: Proof): readonly number[] {
-    const changes = new Array<number>(readings.length + 1).fill(0);
+    const changes: number[] = [];
     for (const { link, first, last } of known.values()) {
       if (timeOf(link) < from) continue;
       const isOldAt = proof === 'seen' ? -1 : readings.findIndex(({ newest }) => latestTime(link) < newest - swappedMs);
@@ -169,7 +169,7 @@ export function createKnownPages(maxPages: number) {
       changes[last + 1] = (changes[last + 1] ?? 0) - 1;
     }
     let listed = 0;
-    return changes.map((change) => (listed += change));
+    return readings.map((_, at) => (listed += changes[at] ?? 0));
   }
 
   /** Whether enough pages were read that the search could leave out; a list shorter than `maxPages` is read whole. */
