@@ -174,7 +174,7 @@ export function createKnownPages(maxPages: number) {
 
   /** Whether enough pages were read that the search could leave out; a list shorter than `maxPages` is read whole. */
   function hasSamples(): boolean {
-    if (count() < maxPages) return readPages().length === count() && known.size >= totals().totalCount;
+    if (count() < maxPages) return readPages().length === count() && countSeen(wholeList) >= totals().totalCount;
     const step = findStep();
     let newest = 0;
     for (let page = step === 1 ? first() : end() - 1; latestOf(page) !== -1 && newest < count(); page += step)

@@ -311,17 +311,21 @@ test.each([
   expect(asked()).toHaveLength(maxPages);
 });
 
-test('links.find() reads every page of a short list, also after a link was removed', async () => {
-  const before = [...down(30, 19), 100, ...down(18, 1)];
+test.each([
+  [10, [...down(30, 19), 100, ...down(18, 1)]],
+  [7, [...down(30, 1), 100]],
+])('links.find() reads every page of a list of less than %d pages, also after a removal', async (maxPages, before) => {
   for (let after = 1; after < 10; after++) {
     const now = before.filter((minutes) => minutes !== 2);
     const pager: Pager = (page = 1, requests) =>
       pageOf(listed(requests < after ? before : now, 100), page, { size: 6 });
     const { client } = serve(pager);
 
-    const found = await client.links.find({ name: 'wanted', createdAfter: at(50) }).then(refOf, ({ reason }) => reason);
+    const finding = client.links.find({ name: 'wanted', createdAfter: at(50) }, { maxPages });
 
-    expect(found, `after ${after} requests`).toMatch(/^(?:ref-1000|paging)$/);
+    expect(await finding.then(refOf, ({ reason }) => reason), `after ${after} requests`).toMatch(
+      /^(?:ref-1000|paging)$/,
+    );
   }
 });
 
