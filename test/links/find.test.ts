@@ -54,6 +54,8 @@ describe.each([
     expect(refOf(await client.links.find({ name: 'wanted', ...(createdAfter && { createdAfter }) }))).toBe(found);
     expect(asked()).toHaveLength(10);
     expect(asked()).toEqual(expect.arrayContaining([undefined, 15, 10, 4, 13, 8]));
+    // Only where the newest link may be on the page after the last one.
+    expect(asked().includes(16)).toBe(!newestFirst);
     expect(asked().at(-1)).toBe(newestFirst ? 1 : 15);
   });
 
@@ -66,6 +68,14 @@ describe.each([
     expect(String(error)).toMatch(/pass a "createdAfter", or a larger "maxPages" \(29 /);
     expect(asked()).toHaveLength(10);
     expect(await client.links.find({ name: 'wanted' }, { maxPages: 16 })).toBeNull();
+  });
+
+  test('may have exactly maxPages pages', async () => {
+    const { client, asked } = serve(listOf(dated(199, { 198: { name: 'wanted' } }), { newestFirst, size: 20 }));
+
+    expect(refOf(await client.links.find({ name: 'wanted' }))).toBe('ref-198');
+    expect(asked()).toHaveLength(10);
+    expect(asked().at(-1)).toBe(newestFirst ? 1 : 10);
   });
 
   test('is read whole if it is short', async () => {
@@ -159,6 +169,7 @@ test.each([['soon'], [null]])(
 test.each([
   ['it has no date', [named(1), { ...named(0), createdAt: null }]],
   ['it has the same date', [named(1), named(1)]],
+  ['it has the same date, to the millisecond', Array.from({ length: 2 }, () => named(1.000_05))],
   [
     'its date is in whole minutes',
     [
@@ -221,7 +232,7 @@ describe('a list that is not in the order of its dates', () => {
     const error = await thrownBy(client.links.find({ name: 'b', createdAfter: at(1) }));
 
     expect(error).toMatchObject({ code: 'response', reason: 'paging', issues: [{ path: 'links' }] });
-    expect(String(error)).toContain('"maxPages" (39 ');
+    expect(String(error)).toContain('pass a later "createdAfter", or a larger "maxPages" (39 ');
     expect(asked()).toHaveLength(10);
     expect(await client.links.find({ name: 'b' }, { maxPages: 39 })).toBeNull();
     expect((await client.links.find({ name: 'a' }, { maxPages: 39 }))?.createdAt).toEqual(at(20));
@@ -296,6 +307,27 @@ test.each([
     );
   }
 });
+
+const capped = down(400, 101);
+const afterRemoval = capped.filter((minutes) => minutes !== 396);
+
+// In each row, a link comes in the place of another one, so that the totals do not show it.
+test.each([
+  ['before the newest', 20, 10, [capped, afterRemoval, [401, ...afterRemoval.slice(0, -1)]], 380, at(379.5)],
+  ['soon after the newest, at the wrong end', 2, 4, [down(8, 1), [...down(7, 1), 8.005]], 6, undefined],
+])(
+  'links.find() misses no link if one comes %s as another goes',
+  async (_where, size, maxPages, states, wanted, after) => {
+    const { client } = serve((page = 1, requests) =>
+      pageOf(listed(states[requests] ?? states.at(-1) ?? [], wanted), page, { size }),
+    );
+    const query = { name: 'wanted', ...(after && { createdAfter: after }) };
+
+    const found = await client.links.find(query, { maxPages }).then(refOf, ({ reason }) => reason);
+
+    expect([`ref-${wanted * 10}`, 'paging']).toContain(found);
+  },
+);
 
 test.each([
   ['two pages of a hundred', 101, 12, 2, 1_212],
@@ -375,6 +407,12 @@ describe('a list that lacks a field', () => {
     expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'links[]' }] });
   });
 
+  test('is an error that names the field, also if another link has it', async () => {
+    const { client } = serve(listOf([named(1), { ...named(1), name: '' }]));
+
+    expect(await thrownBy(client.links.find({ name: 'a' }))).toMatchObject({ issues: [{ path: 'links[]' }] });
+  });
+
   test('is no error if the links without it are older, or differ in other fields', async () => {
     expect(refOf(await without('user_id', three).find({ name: 'a' }))).toBe('ref-0');
     expect(await without('user_id', three).find({ name: 'b', userId: 'u' })).toBeNull();
@@ -417,21 +455,52 @@ test.each([
   expect(asked()).toContain(3);
 });
 
+test.each([
+  ['an error response', 'a page before the last one', 2, () => new Response('', { status: 500 }), { status: 500 }],
+  ['status 404', 'a page before the last one', 2, () => new Response('', { status: 404 }), { code: 'not_found' }],
+  [
+    'a failed connection',
+    'the page after the last one',
+    4,
+    () => Promise.reject(new TypeError()),
+    { code: 'connection' },
+  ],
+])('links.find() rejects after %s for %s', async (_what, _which, failing, respond, expected) => {
+  const { client, asked } = serve((page = 1) => (page === failing ? respond() : pageOf(dated(6).map(link), page)));
+
+  expect(await thrownBy(client.links.find({ name: 'a' }))).toMatchObject(expected);
+  expect(asked().at(-1)).toBe(failing);
+});
+
+test('links.find() rejects if it is aborted while it reads the page after the last one', async () => {
+  const aborting = new AbortController();
+  const reason = new Error('enough');
+  const { client } = serve((page = 1) => {
+    if (page > 2) aborting.abort(reason);
+    return pageOf(dated(4).map(link), page);
+  });
+
+  expect(await thrownBy(client.links.find({ name: 'a' }, { signal: aborting.signal }))).toBe(reason);
+});
+
 const metaOf = (currentPage: number) => ({ meta: { currentPage, limit: 2, totalCount: 4, totalPages: 2 } });
 
 test.each([
-  ['totalCount', { totalCount: 5 }],
-  ['totalCount', { totalCount: 3 }],
-  ['totalPages', { totalPages: 1 }],
-  ['totals', { totalCount: 0, totalPages: 0 }],
-])('links.find() rejects with "paging" if the wrong %s contradict the links', async (_which, wrong) => {
+  ['totalCount', { totalCount: 5 }, 4],
+  ['totalCount', { totalCount: 3 }, 3],
+  ['totalPages', { totalPages: 1 }, 2],
+  ['totals', { totalCount: 0, totalPages: 0 }, 1],
+])('links.find() rejects with "paging" if the wrong %s contradict the links', async (_which, wrong, requests) => {
   const links = dated(4).map(link);
-  const { client } = serve((page = 1) => {
+  const { client, asked } = serve((page = 1) => {
     const honest = pageOf(links, page);
     return { links: honest.links, meta: { ...honest.meta, ...wrong } };
   });
 
-  expect(await thrownBy(client.links.find({ name: 'b' }))).toMatchObject({ code: 'response', reason: 'paging' });
+  const error = await thrownBy(client.links.find({ name: 'b' }));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'paging', issues: [{ path: 'meta.totalCount' }] });
+  expect(asked()).toHaveLength(requests);
 });
 
 test.each([60, 600])('links.find() rejects if each page of %d links is the first one', async (count) => {
