@@ -14,8 +14,9 @@ export default defineConfig({
     include: [
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
-      'test/project/{aborts,iterations}.test.ts',
-      'test/load/{scan-body,vectors}.test.ts',
+      'test/from-env.test.ts',
+      'test/project/{aborts,iterations,mistakes}.test.ts',
+      'test/load/{outage,scan-body,vectors,wait-for-all-load}.test.ts',
     ],
     setupFiles: ['test/support/given-random.ts'],
   },
