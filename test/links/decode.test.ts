@@ -153,6 +153,13 @@ test.each(['link', 'link_url'])('links.create(), get(), update() and list() take
   expect((await list({ links: [answer], meta: oneMeta })).links[0]?.url).toBe(url);
 });
 
+test('links.create() takes the url from "link", and get() from "link_url", if both have one', async () => {
+  const both = { link: url, link_url: linkUrl, ref_id: refId };
+
+  expect((await create(both)).url).toBe(url);
+  expect((await get(both)).url).toBe(linkUrl);
+});
+
 test.each(['link', 'link_url'])('links.get() takes the url from "%s" where the other one is empty', async (member) => {
   expect((await get({ link: '', link_url: '', ref_id: refId, [member]: url })).url).toBe(url);
   expect((await get({ link: null, link_url: null, ref_id: refId, [member]: url })).url).toBe(url);
@@ -565,10 +572,16 @@ test.each<[string, object]>([
   ['total_jobs', { total_jobs: 'three' }],
   ['total_jobs', { total_jobs: 3.5 }],
   ['name', { name: 5 }],
+  ['successful_jobs', { successful_jobs: 'three' }],
+  ['link_url', { link_url: 5 }],
+  ['ref_id', { ref_id: 1.5 }],
   ['link_id', { link_id: 1.5 }],
+  ['partner_id', { partner_id: 1.5 }],
   ['id_types', { id_types: {} }],
   ['id_types[0]', { id_types: ['NG'] }],
   ['id_types[0].country', { id_types: [{ country: 5 }] }],
+  ['id_types[0].id_type', { id_types: [{ id_type: 5 }] }],
+  ['user_id', { user_id: {} }],
   ['user_ids', { user_ids: {} }],
   ['user_ids[1]', { user_ids: ['u1', {}] }],
 ])('links.get() says of a misshapen "%s" what it must be', async (path, members) => {

@@ -26,6 +26,7 @@ test.each<[string, (client: HostedClient) => Promise<unknown>, string, RegExp]>(
     'callbackUrl',
     /^must be an absolute http\(s\) .*null/,
   ],
+  ['ID types that are no list', create({ idTypes: bvn }), 'idTypes', /^must be a list$/],
   ['a country of three letters', create({ idTypes: [{ ...bvn, country: 'NGA' }] }), 'idTypes[0].country', /two-letter/],
   ['a country of no letters', create({ idTypes: [{ ...bvn, country: 'N1' }] }), 'idTypes[0].country', /two-letter/],
   [
@@ -187,6 +188,22 @@ test('of a page no link is read beyond the 20th problem', () => {
   listLinks.decode(page as never, {} as never, { report: collectIn(issues, maxIssues) } as never);
 
   expect(issues).toHaveLength(20);
+});
+
+test('of ID types none is read beyond the 20th problem', async () => {
+  let reads = 0;
+  const unread = {
+    get country(): string {
+      reads += 1;
+      return 'NG';
+    },
+  };
+  const wrong = Array.from({ length: 20 }, () => ({ ...bvn, country: 'N1' }));
+
+  const error = await rejection(create({ idTypes: [...wrong, unread] })(clientOf({}).client));
+
+  expect((error as HostedValidationError).issues).toHaveLength(20);
+  expect(reads).toBe(0);
 });
 
 test('a body has no property for what was not given', () => {
