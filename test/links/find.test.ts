@@ -87,6 +87,13 @@ describe.each([
     );
   });
 
+  test('is not read after its last page if this page is not full', async () => {
+    const { client, asked } = serve(listOf(dated(99, { 98: { name: 'wanted' } }), { newestFirst, size: 20 }));
+
+    expect(refOf(await client.links.find({ name: 'wanted' }))).toBe('ref-98');
+    expect(asked()).not.toContain(6);
+  });
+
   test('may have one link a page', async () => {
     const drafts = dated(8, { 0: { name: 'a' }, 6: { name: 'a' } });
     const { client } = serve(listOf(drafts, { newestFirst, size: 1 }));
