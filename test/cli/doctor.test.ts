@@ -256,6 +256,34 @@ test('an endpoint that accepts an unsigned callback is named first, although it 
   expect(report.findings[0]?.message).toContain('accepts an unsigned callback (status 200)');
 });
 
+test('an endpoint that does not verify large callbacks is found', async () => {
+  const { env } = await well();
+  const { received, url } = await receiving(401, 401, 200);
+
+  const { code, report } = await examine(env, '--callback', url);
+
+  expect(code).toBe(1);
+  expect(report.findings[0]?.message).toContain('accepts a large forged callback (status 200)');
+  expect(received.map(({ text }) => text.length > 1_000_000)).toEqual([false, false, true]);
+});
+
+test('an endpoint that breaks off a large callback is found, with the limits to raise', async () => {
+  const { env } = await well();
+  const server = createServer((message, response) => {
+    if (Number(message.headers['content-length']) > 1_000_000) return void response.destroy();
+    message.resume().on('end', () => response.writeHead(401).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+  const { code, report } = await examine(env, '--callback', url);
+
+  expect(code).toBe(1);
+  expect(report.findings[0]?.message).toContain('gives no response to a callback of 1.5 MB');
+  expect(report.findings[0]?.message).toContain("express.json({ limit: '8mb' })");
+});
+
 test('an endpoint with callbacks.handler() is well', async () => {
   const { client, env } = await well();
   const handle = client.callbacks.handler({ onEvent: () => undefined });

@@ -1,0 +1,44 @@
+/** The packages that tracking needs: a missing one is named, with what to install. */
+
+import boss from 'pg-boss/package.json' with { type: 'json' };
+import { afterEach, expect, test, vi } from 'vitest';
+import { letOthersRun } from '../../src/tracking/pause.js';
+import { loadBoss, loadLite, loadPg } from '../../src/tracking/peers.js';
+
+afterEach(() => {
+  for (const name of ['pg-boss', 'pg', '@electric-sql/pglite']) vi.doUnmock(name);
+  vi.unstubAllGlobals();
+});
+
+test.each([
+  ['pg-boss', loadBoss, `pg-boss@${boss.version}`],
+  ['pg', loadPg, 'pg'],
+  ['@electric-sql/pglite', loadLite, '@electric-sql/pglite'],
+])('%s is missing, and the error says what to install', async (name, load, installed) => {
+  vi.doMock(name, () => {
+    throw new Error('Cannot find package');
+  });
+
+  await expect(load()).rejects.toMatchObject({
+    code: 'storage',
+    reason: 'peer_missing',
+    message: expect.stringMatching(new RegExp(`the package "${name}" is not installed.*: npm install ${installed}$`)),
+  });
+});
+
+test('a runtime without setImmediate lets others run, too', async () => {
+  vi.stubGlobal('setImmediate', undefined);
+  const order: string[] = [];
+  const timer = new Promise<void>((resolve) => {
+    setTimeout(() => {
+      order.push('a timer of the process');
+      resolve();
+    }, 0);
+  });
+
+  await letOthersRun();
+  order.push('the loop');
+  await timer;
+
+  expect(order).toEqual(['a timer of the process', 'the loop']);
+});
