@@ -88,11 +88,20 @@ class KillersFirst extends BaseSequencer {
 
 export const sequencer = KillersFirst;
 
+/** With more names of tests than this, comparing each test with the names costs more than running whole files. */
+const mostNames = 30_000;
+
 /** Stryker names a pool of vitest's own, so ours takes its place afterwards. */
 export const keptThread: Plugin = {
   name: 'kept-thread',
-  configureVitest({ project }) {
+  configureVitest({ project, vitest }) {
     project.config.pool = 'kept' as typeof project.config.pool;
     project.config.poolRunner = { name: 'kept', createPoolWorker: createKeptThread };
+    // Stryker gives a file once for each of its tests, and all their names as one pattern.
+    const { start } = vitest;
+    vitest.start = (files) => {
+      if ((project.config.testNamePattern?.source.length ?? 0) > mostNames) project.config.testNamePattern = undefined;
+      return start.call(vitest, files && [...new Set(files)]);
+    };
   },
 };
