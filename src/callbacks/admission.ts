@@ -52,10 +52,7 @@ interface SignedTime {
   mayRepeat: boolean;
 }
 
-/** The limits that all receivers of one client share. */
-export type Admission = ReturnType<typeof createAdmission>;
-
-/** Creates the limits; `elapsed` is monotonic. */
+/** Creates the limits that all receivers of one client share; `elapsed` is monotonic. */
 export function createAdmission(elapsed: () => number) {
   // In order of use: the last entry was used most recently.
   const times = new Map<string, SignedTime>();

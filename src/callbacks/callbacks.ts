@@ -4,20 +4,15 @@
  * @module
  */
 
-import { callAfter, type Start, type Started } from '../call/call.js';
+import { callAfter, onceItSucceeds, type Start } from '../call/call.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobStatus } from '../jobs/types.js';
 import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
-import { createPlatformClock } from '../runtime/clock.js';
-import { createAdmission } from './admission.js';
-import { deliver, isWebRequest, type Receiver, receiveCallback, respondNotWrapped, respondTo } from './handler.js';
+import { createHandler, createReceiver, receiveCallback } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
-import { createReplayGuard, createResultMemory } from './replay-guard.js';
-import { createDeliveryReports } from './reports.js';
-import { createTurns } from './turns.js';
 import type { CallbackEvent, CallbackHandler, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
 
 /**
@@ -193,11 +188,7 @@ export interface Callbacks {
  */
 export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
   const call = callAfter(start);
-  let opened: Receiver | undefined;
-  const open = (): Receiver => {
-    opened ??= openReceiver(start());
-    return opened;
-  };
+  const open = onceItSucceeds(() => createReceiver(start()));
 
   return {
     async receive(body, options) {
@@ -210,45 +201,12 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
       }
     },
     handler(options: HandlerOptions) {
-      const settings = readHandlerOptions(options);
-      return async (request: Request, other?: unknown) => {
-        const isWeb = isWebRequest(request);
-        const response = await respond(isWeb ? request : null);
-        return isWeb ? response : respondNotWrapped(other, response.status);
-      };
-
-      function respond(request: Request | null): Promise<Response> {
-        let receiver: Receiver;
-        try {
-          receiver = open();
-        } catch (error) {
-          // The service redelivers the callback, and the options may be there by then.
-          const clock = createPlatformClock();
-          const reporting = { client: { clock }, reports: createDeliveryReports(unstarted, clock) };
-          return respondTo(() => Promise.reject(error), settings, reporting);
-        }
-        return respondTo(() => deliver(request, settings, receiver), settings, receiver);
-      }
+      return createHandler(readHandlerOptions(options), { open, unstarted });
     },
     confirm(event, options) {
       // The input check rejects null, and an id in the place of the event.
       const ids = readIds(event);
       return call(jobStatus, typeof event === 'string' ? event : ids && { ...ids, history: true }, options);
     },
-  };
-}
-
-function openReceiver({ call, settings, telemetry }: Started): Receiver {
-  const { clock } = settings;
-  const reports = createDeliveryReports(telemetry, clock);
-  return {
-    client: settings,
-    reports,
-    admission: createAdmission(clock.elapsed),
-    memory: createReplayGuard(clock),
-    beginResult: createResultMemory({ clock, warn: reports.warn }),
-    turns: createTurns(clock),
-    // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
-    fetchOnce: ({ userId, jobId }) => call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null }),
   };
 }

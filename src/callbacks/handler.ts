@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Started } from '../call/call.js';
 import {
   HostedConfigError,
   HostedConnectionError,
@@ -13,21 +14,24 @@ import {
   HostedTimeoutError,
   isHostedError,
 } from '../errors/errors.js';
+import type { Telemetry } from '../events.js';
+import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
-import { durationSince, withTimeout } from '../runtime/clock.js';
+import { createPlatformClock, durationSince, withTimeout } from '../runtime/clock.js';
 import { readBytes } from '../runtime/read-body.js';
 import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import type { Admission, Admitted } from './admission.js';
+import { type Admitted, createAdmission } from './admission.js';
 import { callbackErrors, callbackFacts, createBusyError, createJobLimitError, notStored } from './callback-errors.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
 import type { HandlerSettings, ReceiveSettings } from './options.js';
 import { limitStep, readCallback, type VerifiedCallback } from './read-callback.js';
-import { begin, type Lease, type ResultMemory } from './replay-guard.js';
+import { begin, createReplayGuard, createResultMemory, type Lease } from './replay-guard.js';
 import {
   type CallbackReport,
   codeOf,
+  createDeliveryReports,
   createFailure,
   type DeliveryFailure,
   type DeliveryReports,
@@ -35,46 +39,65 @@ import {
   isFailure,
   traceDelivery,
 } from './reports.js';
-import type { Turns } from './turns.js';
-import type { CallbackEvent, ConfirmedEvent, ReplayGuard } from './types.js';
+import { createTurns } from './turns.js';
+import type { CallbackEvent, CallbackHandler, ConfirmedEvent } from './types.js';
 
 /** The parts that all receivers of one client share. */
-export interface Receiver {
-  readonly client: Settings;
-  readonly reports: DeliveryReports;
-  readonly admission: Admission;
-  /** The replay guard of callers who pass none. */
-  readonly memory: ReplayGuard;
-  readonly beginResult: ResultMemory;
-  readonly turns: Turns;
-  /** Fetches job status once, with history. */
-  readonly fetchOnce: (job: JobRef) => Promise<JobStatus>;
+export type Receiver = ReturnType<typeof createReceiver>;
+
+/** Creates the parts that receive the callbacks of one client. */
+export function createReceiver({ call, settings, telemetry }: Started) {
+  const { clock } = settings;
+  const reports = createDeliveryReports(telemetry, clock);
+  return {
+    client: settings,
+    reports,
+    admission: createAdmission(clock.elapsed),
+    /** The replay guard of callers who pass none. */
+    memory: createReplayGuard(clock),
+    beginResult: createResultMemory(reports),
+    turns: createTurns(clock),
+    /** Fetches job status with history, without retries: if a confirmation fails, the callback is redelivered. */
+    fetchOnce: ({ userId, jobId }: JobRef) =>
+      call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null }),
+  };
 }
 
-/** Responds to a delivery that `receive` handles, and reports it. The promise never rejects. */
-export async function respondTo(
-  receive: () => Promise<DeliveryResult>,
-  { onError }: Pick<HandlerSettings, 'onError'>,
-  { client, reports }: { readonly client: Pick<Settings, 'clock'>; readonly reports: DeliveryReports },
-): Promise<Response> {
-  return respond(await traceDelivery(process));
+/**
+ * Creates a handler, which never rejects. If `open` throws, because the options of a lazy client are missing or invalid,
+ * the handler reports to `unstarted`.
+ */
+export function createHandler(
+  settings: HandlerSettings,
+  { open, unstarted }: { readonly open: () => Receiver; readonly unstarted: Telemetry },
+): CallbackHandler {
+  return async (request: Request, other?: unknown) => {
+    const isWeb = isWebRequest(request);
+    const event = await traceDelivery(() => receive(isWeb ? request : null));
+    return isWeb ? respond(event) : respondNotWrapped(other, event.status);
+  };
 
-  async function process(): Promise<CallbackReport> {
+  async function receive(request: Request | null): Promise<CallbackReport> {
+    let reports: DeliveryReports | undefined;
     let startedAt: number | undefined;
     let result: DeliveryResult;
     try {
+      const receiver = open();
+      reports = receiver.reports;
       // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
-      startedAt = client.clock.elapsed();
-      result = await receive();
+      startedAt = reports.clock.elapsed();
+      result = await deliver(request, settings, receiver);
     } catch (error) {
+      // The service redelivers the callback, and the options of a lazy client may be there by then.
+      reports ??= createDeliveryReports(unstarted, createPlatformClock());
       result = createFailure('verify', 503, codeOf(error), error);
     }
-    return reports.report(result, durationSince(startedAt, client.clock), onError);
+    return reports.report(result, durationSince(startedAt, reports.clock), settings.onError);
   }
 }
 
 /** Handles a request with a callback; null if the request is not a web-standard one. */
-export async function deliver(
+async function deliver(
   request: Request | null,
   settings: HandlerSettings,
   receiver: Receiver,
@@ -92,8 +115,7 @@ export async function deliver(
   if (settings.confirms && !admitted) return createLimitFailure(event);
   const guard = settings.replayGuard ?? receiver.memory;
   const replayGuard = settings.confirms && !admitted?.usesGuard ? receiver.memory : guard;
-  const context = { clock: client.clock, warn: reports.warn };
-  const begun = await begin(callback, { ...settings, replayGuard }, context).catch((error: unknown) =>
+  const begun = await begin(callback, { ...settings, replayGuard }, reports).catch((error: unknown) =>
     createFailure('guard', 503, 'guard', error, event),
   );
   if (isFailure(begun)) return begun;
@@ -156,7 +178,7 @@ export async function receiveCallback(
   const replayGuard = settings.replayGuard ?? memory;
   const callback = await readCallback(body, settings, client);
   const { event, key } = callback;
-  const begun = await begin(callback, { ...settings, replayGuard }, { clock: client.clock, warn: reports.warn });
+  const begun = await begin(callback, { ...settings, replayGuard }, reports);
   if (begun.known === 'conflict') throw callbackErrors.createUntrusted('replayed');
   if (begun.known === 'repeat') return { ...event, repeat: true };
   if (begun.lease === undefined) throw createBusyError();
@@ -214,7 +236,7 @@ const bodyBroken =
   'its body was cut off, or had already been read: do not let a parser read the request before the handler';
 
 /** Whether a value is a web-standard request, unlike the requests of `node:http` and the events of Lambda. */
-export function isWebRequest(request: unknown): boolean {
+function isWebRequest(request: unknown): boolean {
   return isRecord(request) && hasMethods(readProperty(request, 'headers'), 'get');
 }
 
@@ -229,7 +251,7 @@ function createNotWrappedError(): HostedConfigError {
  * Returns a response that names the missing adapter. It also ends the response of `node:http` with it, because most of
  * its frameworks do not send what a handler returns.
  */
-export function respondNotWrapped(given: unknown, status: number): Response {
+function respondNotWrapped(given: unknown, status: number): Response {
   const text = `The handler of callbacks ${isNotWrapped}`;
   const headers = { 'content-type': 'text/plain; charset=utf-8' };
   const { writeHead, end } = Object(given);

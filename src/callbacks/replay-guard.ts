@@ -143,18 +143,13 @@ export async function begin(
 }
 
 /**
- * Begins to handle a confirmed result, which `key` identifies, or says why this delivery must not handle it. Handling
- * may take `leaseMs`.
- */
-export type ResultMemory = (key: string, guard: ReplayGuard, leaseMs: number) => Promise<Begun>;
-
-/**
  * Remembers which confirmed results were passed to `onEvent`, or are being handled: the latest 10,000 for each guard. A
- * result that is redelivered with a new signature is the same result.
+ * result that is redelivered with a new signature is the same result. The function that is returned begins to handle
+ * the result that `key` identifies, or says why this delivery must not handle it. Handling may take `leaseMs`.
  */
-export function createResultMemory(context: LeaseContext): ResultMemory {
+export function createResultMemory(context: LeaseContext) {
   const memories = new WeakMap<ReplayGuard, ReplayGuard>();
-  return (key, guard, leaseMs) => {
+  return (key: string, guard: ReplayGuard, leaseMs: number): Promise<Begun> => {
     const memory = memories.get(guard) ?? createReplayGuard(context.clock);
     memories.set(guard, memory);
     // Only the key identifies a confirmed result: no body is compared, and the result never expires.

@@ -52,7 +52,7 @@ const countEveryMs = 60_000;
 
 export type DeliveryReports = ReturnType<typeof createDeliveryReports>;
 
-export function createDeliveryReports({ report, warn }: Telemetry, { elapsed }: Pick<WaitingClock, 'elapsed'>) {
+export function createDeliveryReports({ report, warn }: Telemetry, clock: WaitingClock) {
   const rejected = new Map<number, number>();
   let quietUntil = Number.NEGATIVE_INFINITY;
   let latest = '';
@@ -64,16 +64,17 @@ export function createDeliveryReports({ report, warn }: Telemetry, { elapsed }: 
   }
 
   function logRejections(): void {
-    if (rejected.size === 0 || elapsed() < quietUntil) return;
+    if (rejected.size === 0 || clock.elapsed() < quietUntil) return;
     const total = [...rejected.values()].reduce((sum, times) => sum + times, 0);
     const counts = [...rejected].map(([status, times]) => `${times} with ${status}`).join(', ');
     const what = total === 1 ? '1 delivery of a callback was' : `${total} deliveries of callbacks were`;
     warn(`${what} rejected (${counts})${latest}`);
     rejected.clear();
-    quietUntil = elapsed() + countEveryMs;
+    quietUntil = clock.elapsed() + countEveryMs;
   }
 
   return {
+    clock,
     /** Logs a problem that does not change the result of a delivery. */
     warn,
     /**

@@ -18,8 +18,6 @@ interface Waiting {
   start(): void;
 }
 
-export type Turns = ReturnType<typeof createTurns>;
-
 export function createTurns(clock: Pick<WaitingClock, 'setTimer'>) {
   let running = 0;
   // A set keeps the order of arrival.

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { createDeliveryReports, createFailure, isDeliveryLine } from '../../src/callbacks/reports.js';
 import { HostedConnectionError } from '../../src/errors/errors.js';
+import { createPlatformClock } from '../../src/runtime/clock.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { away, broken, failsOnce, startHandler } from './deliveries.js';
 
@@ -15,7 +16,7 @@ function start() {
     warn: (line: string) => void lines.push(line),
     calls: 0,
   };
-  return { lines, reports: createDeliveryReports(telemetry, { elapsed: () => 0 }) };
+  return { lines, reports: createDeliveryReports(telemetry, { ...createPlatformClock(), elapsed: () => 0 }) };
 }
 
 const personal = new Error('personal data');
