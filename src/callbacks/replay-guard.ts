@@ -7,6 +7,7 @@
 
 import type { WaitingClock } from '../runtime/clock.js';
 import { limitStep, type VerifiedCallback } from './read-callback.js';
+import type { DeliveryReports } from './reports.js';
 import type { ReplayGuard } from './types.js';
 
 /** How many callbacks are remembered. They take about 3 MB of memory. */
@@ -92,11 +93,6 @@ export type Begun =
   | { readonly known: 'new' | 'conflict'; readonly lease: Lease }
   | { readonly known: 'busy' | 'repeat'; readonly lease?: undefined };
 
-export interface LeaseContext {
-  readonly clock: Pick<WaitingClock, 'now' | 'elapsed' | 'setTimer'>;
-  readonly warn: (message: string) => void;
-}
-
 /**
  * Asks the guard for the lease of a callback.
  *
@@ -106,29 +102,20 @@ export interface LeaseContext {
 export async function begin(
   { key, bodyDigest, expiresAt }: Pick<VerifiedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
   { replayGuard, leaseMs }: { readonly replayGuard: ReplayGuard; readonly leaseMs: number },
-  { clock, warn }: LeaseContext,
+  { clock, warn }: Pick<DeliveryReports, 'clock' | 'warn'>,
 ): Promise<Begun> {
   const endsAt = clock.elapsed() + leaseMs;
   const leaseEndsAt = new Date(clock.now() + leaseMs);
+  // A failure is only logged: what the service gets was decided before.
+  const settle = (step: () => Promise<void>, result: 'handled' | 'not handled') =>
+    limitStep(clock, 'replay guard', step).catch(() => warn(`the replay guard failed after a callback was ${result}`));
   const lease = {
-    // Commits even if the lease has ended: the callback was handled, and must not be handled again.
-    async commit() {
-      try {
-        await limitStep(clock, 'replay guard', () => replayGuard.commit(key));
-      } catch {
-        // The service gets no error response: after an error response, it would redeliver the callback, and the
-        // callback would be handled twice.
-        warn('the replay guard failed after a callback was handled');
-      }
-    },
+    // Commits even if the lease has ended: the callback was handled, and must not be handled again. For the same reason,
+    // the service gets no error response if this fails.
+    commit: () => settle(() => replayGuard.commit(key), 'handled'),
     async forget() {
       // Another delivery may have the lease by now.
-      if (clock.elapsed() >= endsAt) return;
-      try {
-        await limitStep(clock, 'replay guard', () => replayGuard.forget(key));
-      } catch {
-        warn('the replay guard failed after a callback was not handled');
-      }
+      if (clock.elapsed() < endsAt) await settle(() => replayGuard.forget(key), 'not handled');
     },
   };
   const known = await limitStep(
@@ -147,13 +134,13 @@ export async function begin(
  * result that is redelivered with a new signature is the same result. The function that is returned begins to handle
  * the result that `key` identifies, or says why this delivery must not handle it. Handling may take `leaseMs`.
  */
-export function createResultMemory(context: LeaseContext) {
+export function createResultMemory(reports: Pick<DeliveryReports, 'clock' | 'warn'>) {
   const memories = new WeakMap<ReplayGuard, ReplayGuard>();
   return (key: string, guard: ReplayGuard, leaseMs: number): Promise<Begun> => {
-    const memory = memories.get(guard) ?? createReplayGuard(context.clock);
+    const memory = memories.get(guard) ?? createReplayGuard(reports.clock);
     memories.set(guard, memory);
     // Only the key identifies a confirmed result: no body is compared, and the result never expires.
-    return begin({ key, bodyDigest: '', expiresAt: endOfTime }, { replayGuard: memory, leaseMs }, context);
+    return begin({ key, bodyDigest: '', expiresAt: endOfTime }, { replayGuard: memory, leaseMs }, reports);
   };
 }
 
