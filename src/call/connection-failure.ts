@@ -10,7 +10,6 @@ import { readProcessFacts } from '../runtime/env-proxy.js';
 import { platformFetch } from '../runtime/fetch.js';
 import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { adviceToDiagnose } from './explanations.js';
 
 /** Why a request has no response. */
 export interface ConnectionFailure {
@@ -60,6 +59,9 @@ export function explainFailure(failure: ConnectionFailure, origin: string, { fet
   const isKits = isPlatforms && isNotSent && new URL(origin).hostname.endsWith('.test');
   return [advice ? `${why}: ${advice}` : why, ...(isKits ? [onlyByKit] : []), adviceToDiagnose].join('; ');
 }
+
+/** The last advice of an explanation: this command tests each part of the configuration. */
+export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest of the configuration';
 
 const onlyByKit =
   'only the testing kit\'s own fetch can reach the hosts of the testing kit: pass "fetch: service.fetch" to the client';

@@ -26,8 +26,10 @@ import {
 } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
+import { hasBlanks } from '../signing/hmac-sha256.js';
 import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
-import { explainRejection, isWebPage } from './explanations.js';
+import { describeSkew } from './clock-skew.js';
+import { adviceToDiagnose } from './connection-failure.js';
 import type { TransportResponse } from './transport.js';
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
@@ -44,10 +46,8 @@ export interface Received {
  * Creates the error for a response. Returns null if the response is not an error: the caller then verifies and decodes
  * it. `properties` is the JSON object of the body; null if the body is not a JSON object.
  */
-export function createServiceError(
-  { response, attempt, requestId }: Received,
-  properties: Properties | null,
-): AnyHostedError | null {
+export function createServiceError(received: Received, properties: Properties | null): AnyHostedError | null {
+  const { response, attempt, requestId } = received;
   // `response.ts` rejects redirects. After a redirect, a response may look like the service's, but it is from another
   // server.
   if (response.flaw === 'redirect') return null;
@@ -82,11 +82,7 @@ export function createServiceError(
     case 'authentication': {
       const others = otherEnvironments.map((name) => `, not of ${name}`).join('');
       const keys = `check that partner id and key are those of the ${environment} environment${others}`;
-      const tookMs = shared.settings.clock.elapsed() - attempt.startedAt;
-      const hints = explainRejection(
-        { headers, now: receivedAt, tookMs, origin: originOf(attempt.call) },
-        shared.settings,
-      );
+      const hints = explainRejection(received);
       const why = [`the service does not accept the signature (${said})`, keys, ...hints].join('; ');
       return new HostedAuthenticationError(why, error, facts);
     }
@@ -108,6 +104,38 @@ export function createServiceError(
     case 'api':
       return new HostedApiError(`the service rejected the request (${said})`, error, facts);
   }
+}
+
+/**
+ * If the clocks differ by at most this many ms, the difference is not mentioned, because it is unlikely to be the cause
+ * of the rejection.
+ */
+const unsuspiciousMs = 5_000;
+
+/** Lists possible reasons why the service does not accept a signature, each with what to do. Shows no part of a key. */
+function explainRejection({ response, attempt }: Received): readonly string[] {
+  const { headers, receivedAt } = response;
+  const { partnerId, signer, clock } = attempt.call.shared.settings;
+  const hints: string[] = [];
+  if (hasBlanks(signer)) hints.push('the key contains a blank: copy it again');
+  // §8: a partner id has 3 characters.
+  if (/^\d{1,2}$/.test(partnerId)) {
+    hints.push('the partner id has fewer than 3 digits, and may have lost a zero at its start: write it as a string');
+  }
+  const skew = describeSkew(headers, receivedAt, unsuspiciousMs + clock.elapsed() - attempt.startedAt);
+  if (skew !== null) hints.push(`${skew}: set the clock (NTP)`);
+  if (isWebPage(headers)) {
+    const origin = originOf(attempt.call);
+    hints.push(
+      `the response is a web page from ${origin}: a proxy or gateway may have sent it in place of the service`,
+    );
+  }
+  return [...hints, adviceToDiagnose];
+}
+
+/** Whether a response is a web page. A gateway or another server may send a web page. */
+export function isWebPage(headers: Headers): boolean {
+  return /^text\/html\b/i.test(headers.get('content-type') ?? '');
 }
 
 /** The message if a web page was received in place of a response of the service. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { adviceToDiagnose } from '../../call/explanations.js';
+import { adviceToDiagnose } from '../../call/connection-failure.js';
 import { type HostedClient, isHostedError } from '../../index.js';
 import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
