@@ -54,9 +54,14 @@ export function readResponse<Input, Output>(
   if (flaw === 'redirect' || flaw === 'too_large') throw errors.createUnusable(flaw);
   if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, errors);
   const finish = (signedAt: Date | null): CallResult<Output> => {
+    const shape: Issue[] = [];
+    const mismatch: Issue[] = [];
+    const reports = { report: collectIn(shape, maxIssues), reportMismatch: collectIn(mismatch, maxIssues) };
+    const data = call.operation.decode(properties, call.input, { wire: settings.wire, signedAt, ...reports });
+    if (shape.length > 0) throw errors.createUnusable('shape', shape);
+    if (mismatch.length > 0) throw errors.createUnusable('mismatch', mismatch);
     const { headers, text } = response;
-    const info = { status, headers, requestId, attempts: number, rawBody: () => text };
-    return { data: decode(properties, signedAt, { attempt, errors }), response: info };
+    return { data, response: { status, headers, requestId, attempts: number, rawBody: () => text } };
   };
   const signedAt = verifyResponse(properties, received, errors);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
@@ -71,23 +76,18 @@ function learnSkew({ response, attempt }: Received): void {
 
 function errorsOf({ response, attempt, requestId }: Received): ReadingErrors {
   const { operation } = attempt.call;
-  const facts = (): ErrorFacts => ({
-    operation: operation.name,
-    outcome: 'answered',
-    attempts: attempt.number,
-    requestId,
-  });
+  const facts: ErrorFacts = { operation: operation.name, outcome: 'answered', attempts: attempt.number, requestId };
   return {
     createUnusable(reason, issues = []) {
       const why = reason === 'malformed' && isWebPage(response.headers) ? describeWebPage(attempt) : undefined;
-      return new HostedResponseError(reason, issues, facts(), response, why);
+      return new HostedResponseError(reason, issues, facts, response, why);
     },
-    createUntrusted(reason) {
+    createUnverified(reason) {
+      if (reason === 'signer threw') return createVerifyError(facts);
       const skew = reason === 'stale' ? describeSkew(response.headers, response.receivedAt) : null;
       const why = skew ? `${skew}: set the clock (NTP), or raise "maxResponseAgeMs"` : undefined;
-      return new HostedSignatureError(reason, facts(), why);
+      return new HostedSignatureError(reason, facts, why);
     },
-    createConfigError: (issues) => new HostedConfigError(issues, facts()),
   };
 }
 
@@ -109,7 +109,8 @@ function verifyResponse(
   if (!isRequired && signatures.every((signature) => wasSent(sent, signature))) return null;
   // Both sides sign with the same key, so anyone who has seen one of our signatures can send it back to us.
   const rejectsOwn = isRequired && !wire.echoesTimestamp;
-  if (rejectsOwn && signatures.some((signature) => wasSent(sent, signature))) throw errors.createUntrusted('reflected');
+  if (rejectsOwn && signatures.some((signature) => wasSent(sent, signature)))
+    throw errors.createUnverified('reflected');
   const signed = isRequired
     ? properties
     : detachFromPrototype(Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))));
@@ -118,21 +119,21 @@ function verifyResponse(
   const accept = (signedAt: Date | null): Date | null => {
     // The signature may be one that was forgotten.
     if (rejectsOwn && signedAt !== null && signedAt.getTime() <= sent.forgottenUntil) {
-      throw errors.createUntrusted('stale');
+      throw errors.createUnverified('stale');
     }
     if (signedAt !== null) shared.noticeAge(signedAt, now);
     return signedAt;
   };
   return afterVerdict(verifySigned(signed, verification), (verdict) => {
-    if (!verdict.isVerified) throw createUnverified(verdict.reason, errors);
+    if (!verdict.isVerified) throw errors.createUnverified(verdict.reason);
     const { signedAt } = verdict;
     const own = rejectsOwn ? findSentFor(sent, signedAt) : undefined;
     if (own === undefined) return accept(signedAt);
     // The response was signed for the time of a request. Where our own signature would be accepted in its place, the
     // given one may be ours in another spelling.
     return afterVerdict(verifySigned({ timestamp: signed.timestamp, signature: own }, verification), (ownVerdict) => {
-      if (ownVerdict.isVerified) throw errors.createUntrusted('reflected');
-      if (ownVerdict.reason === 'signer threw') throw createUnverified(ownVerdict.reason, errors);
+      if (ownVerdict.isVerified) throw errors.createUnverified('reflected');
+      if (ownVerdict.reason === 'signer threw') throw errors.createUnverified(ownVerdict.reason);
       return accept(signedAt);
     });
   });
@@ -146,26 +147,11 @@ function afterVerdict<T>(
   return verdict instanceof Promise ? verdict.then(next) : next(verdict);
 }
 
-function decode<Input, Output>(
-  properties: Properties,
-  signedAt: Date | null,
-  from: { readonly attempt: Attempt<RunningCall<Input, Output>>; readonly errors: ReadingErrors },
-): Output {
-  const { operation, input, shared } = from.attempt.call;
-  const shape: Issue[] = [];
-  const mismatch: Issue[] = [];
-  const reports = { report: collectIn(shape, maxIssues), reportMismatch: collectIn(mismatch, maxIssues) };
-  const value = operation.decode(properties, input, { wire: shared.settings.wire, signedAt, ...reports });
-  if (shape.length > 0) throw from.errors.createUnusable('shape', shape);
-  if (mismatch.length > 0) throw from.errors.createUnusable('mismatch', mismatch);
-  return value;
-}
-
 /** Creates the errors about a response or a callback that is being read. */
 export interface ReadingErrors {
   createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
-  createUntrusted(reason: SignatureReason): HostedSignatureError;
-  createConfigError(issues: readonly Issue[]): HostedConfigError;
+  /** The error about a signature that was not verified, or about the signer if it threw. */
+  createUnverified(reason: SignatureReason | 'signer threw'): HostedSignatureError | HostedConfigError;
 }
 
 /** Creates the error about a body that is not a JSON object. If the body was not JSON, `json` is undefined. */
@@ -174,13 +160,9 @@ export function createNoObject(json: unknown, errors: ReadingErrors): HostedResp
   return errors.createUnusable('shape', [{ path: '', message: 'must be an object' }]);
 }
 
-/** Creates the error about a signature that could not be verified. */
-export function createUnverified(
-  reason: SignatureReason | 'signer threw',
-  errors: ReadingErrors,
-): HostedSignatureError | HostedConfigError {
-  if (reason !== 'signer threw') return errors.createUntrusted(reason);
-  return errors.createConfigError([{ path: 'signer', message: 'must not throw from verify(), but did' }]);
+/** Creates the error about a signer that failed to verify a signature. */
+export function createVerifyError(facts: ErrorFacts): HostedConfigError {
+  return new HostedConfigError([{ path: 'signer', message: 'must not throw from verify(), but did' }], facts);
 }
 
 /** The least time, in ms, between two log lines about nearly stale responses. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { ReadingErrors } from '../call/response.js';
-import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
+import { createVerifyError, type ReadingErrors } from '../call/response.js';
+import { HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 
 /** The facts that all errors about a received callback have. */
@@ -24,9 +24,10 @@ export const callbackErrors: ReadingErrors = {
     const why = reason === 'too_large' ? 'it is larger than "maxBytes"' : undefined;
     return new HostedResponseError(reason, issues, callbackFacts, null, why);
   },
-  createUntrusted: (reason) =>
-    new HostedSignatureError(reason, callbackFacts, reason === 'stale' ? staleness : undefined),
-  createConfigError: (issues) => new HostedConfigError(issues, callbackFacts),
+  createUnverified(reason) {
+    if (reason === 'signer threw') return createVerifyError(callbackFacts);
+    return new HostedSignatureError(reason, callbackFacts, reason === 'stale' ? staleness : undefined);
+  },
 };
 
 /**

@@ -122,7 +122,7 @@ async function deliver(
   // A signature is accepted with one unconfirmed body only: anyone who has seen the signature could put it on other
   // bodies. The key of a callback to confirm covers its body.
   if (begun.known === 'conflict' && !settings.confirms) {
-    return createFailure('guard', 401, 'replayed', callbackErrors.createUntrusted('replayed'), event);
+    return createFailure('guard', 401, 'replayed', callbackErrors.createUnverified('replayed'), event);
   }
   if (begun.lease === undefined) return toKnownResult(begun.known, event);
   const { lease } = begun;
@@ -156,7 +156,8 @@ async function confirmAndHandle(
     confirmed = await createConfirmedEvent(event, status);
   } catch (error) {
     await lease.forget();
-    return createFailure('confirm', 503, reasonOf(error), error, event);
+    const code = codeOf(error);
+    return createFailure('confirm', 503, code === 'poll_timeout' ? 'pending' : code, error, event);
   }
   const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
   // Without an entry, another result of the job has the same id, so the signed time belongs to the key.
@@ -179,7 +180,7 @@ export async function receiveCallback(
   const callback = await readCallback(body, settings, client);
   const { event, key } = callback;
   const begun = await begin(callback, { ...settings, replayGuard }, reports);
-  if (begun.known === 'conflict') throw callbackErrors.createUntrusted('replayed');
+  if (begun.known === 'conflict') throw callbackErrors.createUnverified('replayed');
   if (begun.known === 'repeat') return { ...event, repeat: true };
   if (begun.lease === undefined) throw createBusyError();
   if (!(await admission.admit(callback, undefined))) {
@@ -296,11 +297,6 @@ async function runOnEvent(
   }
   for (const lease of leases) await lease.commit();
   return { status: 200, result: 'accepted' };
-}
-
-function reasonOf(error: unknown): string {
-  if (!isHostedError(error)) return 'error';
-  return error.code === 'poll_timeout' ? 'pending' : error.code;
 }
 
 function respond({ status }: CallbackReport): Response {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { createNoObject, createUnverified } from '../call/response.js';
+import { createNoObject } from '../call/response.js';
 import { HostedTimeoutError, HostedValidationError } from '../errors/errors.js';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { decodeHistoryEntry } from '../jobs/decode.js';
@@ -66,7 +66,7 @@ export async function readCallback(
   const verifying = verifySigned(signed, { signer, partnerId, now, maxAgeMs });
   const isWaiting = verifying instanceof Promise;
   const verdict = isWaiting ? await limitStep(clock, 'signer', () => verifying) : verifying;
-  if (!verdict.isVerified) throw createUnverified(verdict.reason, callbackErrors);
+  if (!verdict.isVerified) throw callbackErrors.createUnverified(verdict.reason);
   const { signedAt, timestamp } = verdict;
   const properties = scanned === null ? signed : parseScanned(text, scanned);
 
