@@ -10,9 +10,8 @@ import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import type { Logger } from './events.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
-import { assumedMaxResponseAgeMs, completeWire, type Wire } from './protocol/assumptions.js';
-import type { Clock } from './runtime/clock.js';
-import { createPlatformClock, createWaitingClock, type WaitingClock } from './runtime/clock.js';
+import { assumedMaxResponseAgeMs, completeWire } from './protocol/assumptions.js';
+import { type Clock, createPlatformClock, createWaitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
 import { platformFetch } from './runtime/fetch.js';
 import { hasMethods, isRecord, readProperty, tryCopyProperties } from './runtime/untrusted-objects.js';
@@ -26,28 +25,7 @@ import { choice, duration, durationOr, flag, httpUrl, integer, maxBodyLimit, str
 export const version = '1.0.0';
 
 /** Everything that a call needs to know about its client. */
-export interface Settings {
-  readonly partnerId: string;
-  readonly signer: Signer;
-  readonly environment: Environment;
-  /** The other environments that have a base URL. */
-  readonly otherEnvironments: readonly Environment[];
-  /** The base URLs, without a slash at the end. */
-  readonly baseUrls: Readonly<Record<'links' | 'jobs', string>>;
-  readonly defaultCallbackUrl: string | undefined;
-  readonly timeoutMs: number;
-  readonly totalTimeoutMs: number;
-  readonly maxRetries: number;
-  readonly fetch: NonNullable<HostedClientOptions['fetch']>;
-  readonly clock: WaitingClock;
-  readonly clockSkew: 'auto' | 'off';
-  readonly maxResponseAgeMs: number | false;
-  readonly maxResponseBytes: number;
-  readonly wire: Wire;
-  readonly logger: Logger | undefined;
-  readonly onEvent: HostedClientOptions['onEvent'];
-  readonly userAgent: string;
-}
+export type Settings = ReturnType<typeof createSettings>;
 
 /**
  * A client's options after the check. The object itself, `baseUrls`, `jobStatusBaseUrls` and `wire` are copies, so a
@@ -83,7 +61,7 @@ export function readOverrides(overrides: unknown): Readonly<Record<string, unkno
 }
 
 /** Creates the settings from checked options, and adds the defaults. */
-export function createSettings(checked: CheckedOptions): Settings {
+export function createSettings(checked: CheckedOptions) {
   const environment = checked.environment ?? 'sandbox';
   const links = checked.baseUrls[environment] ?? '';
   const given = checked.fetch as HostedClientOptions['fetch'];
@@ -91,9 +69,10 @@ export function createSettings(checked: CheckedOptions): Settings {
     partnerId: checked.partnerId,
     signer: checked.signer ?? hmacSha256({ apiKey: checked.apiKey ?? '' }),
     environment,
+    /** The other environments that have a base URL. */
     otherEnvironments: environments.filter((name) => name !== environment && checked.baseUrls[name] !== undefined),
-    // §4.5 shows no production URL for job status, so the base URL of links is used.
-    baseUrls: { links, jobs: checked.jobStatusBaseUrls?.[environment] ?? links },
+    /** The base URLs, without a slash at the end. §4.5 shows no production URL for job status, so that of links is used. */
+    baseUrls: Object.freeze({ links, jobs: checked.jobStatusBaseUrls?.[environment] ?? links }),
     defaultCallbackUrl: checked.defaultCallbackUrl,
     timeoutMs: checked.timeoutMs ?? 30_000,
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
