@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createCall, onceItSucceeds, type Started } from './call/call.js';
+import { createCall, onceItSucceeds } from './call/call.js';
 import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
 import { HostedConfigError } from './errors/errors.js';
@@ -113,7 +113,7 @@ export class HostedClient {
     assertNotBrowser();
     const source = readSource(from);
     const known = readOverrides(overrides);
-    const read = () => readEnvironment(known, source);
+    const read = () => readEnvironment(known, source.env);
     return source.lazy ? createLazyClient({ read, known }) : new HostedClient(read());
   }
 
@@ -141,7 +141,7 @@ export class HostedClient {
 }
 
 // Beside the class, so that inspecting, spreading or serialising a client never shows a key.
-const starts = new WeakMap<HostedClient, () => StartedClient>();
+const starts = new WeakMap<HostedClient, () => ReturnType<typeof startClient>>();
 
 /**
  * Reads the checked options of a client, for code of this package that uses the client.
@@ -152,12 +152,8 @@ export function optionsOf(client: HostedClient): Partial<CheckedOptions> {
   return starts.get(client)?.().options ?? {};
 }
 
-interface StartedClient extends Started {
-  readonly options: CheckedOptions;
-}
-
 /** @throws {HostedConfigError} when options are invalid. */
-function startClient(given: unknown): StartedClient {
+function startClient(given: unknown) {
   const options = checkOptions(given);
   const settings = createSettings(options);
   const telemetry = createTelemetry(settings.onEvent, settings.logger);

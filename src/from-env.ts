@@ -15,38 +15,32 @@ import { ed25519 } from './signing/ed25519.js';
 import { check, inputObject } from './validation/check.js';
 import { flag } from './validation/input.js';
 
-/** Where the variables come from, and when the client reads them. */
-export interface VariableSource {
-  /** The variables, by name. If undefined, the variables of the process are read. */
-  readonly env?: object | undefined;
-  readonly lazy?: boolean | undefined;
-}
-
 const source = inputObject({
   env: z.optional(z.custom<object>((value) => Object(value) === value, 'must be an object with the variables')),
   lazy: z.optional(flag),
 });
 
 /**
- * Checks the source of the variables.
+ * Checks where the variables come from, and when the client reads them.
  *
  * @throws {HostedConfigError} when the input is invalid. The error lists every problem.
  */
-export function readSource(given: unknown): VariableSource {
+export function readSource(given: unknown) {
   const { data, issues } = check(source, given);
   if (!data) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return data;
 }
 
 /**
- * Reads the options of a client from environment variables. An option in `given` replaces the option from the variables.
+ * Reads the options of a client from environment variables: those in `env`, by name, or those of the process. An option
+ * in `given` replaces the option from the variables.
  *
  * @throws {HostedConfigError} when variables are missing (the error names them), or when a variable or an override is
  * cannot be read.
  */
 export function readEnvironment(
   given: Readonly<Record<string, unknown>>,
-  { env }: VariableSource,
+  env: object | undefined,
 ): HostedClientOptions {
   const variables = env ?? (globalThis as { process?: { env?: object } }).process?.env ?? {};
   const unreadable: Issue[] = [];
