@@ -12,16 +12,10 @@ const maxWaiting = 1_000;
 /** How long each call may wait, in ms. */
 const maxWaitMs = 10_000;
 
-interface Waiting {
-  readonly atOnce: number;
-  /** Lets the waiting work start. */
-  start(): void;
-}
-
 export function createTurns(clock: Pick<WaitingClock, 'setTimer'>) {
   let running = 0;
-  // A set keeps the order of arrival.
-  const queue = new Set<Waiting>();
+  // A set keeps the order of arrival. `start` lets the waiting work start.
+  const queue = new Set<{ readonly atOnce: number; start(): void }>();
 
   function startNext(): void {
     for (const next of queue) {
