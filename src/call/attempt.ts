@@ -96,11 +96,13 @@ export interface SigningTimes {
 }
 
 /** A call that has begun. Its input may be invalid. */
-export interface BegunCall {
+export interface BegunCall<Input = unknown, Output = unknown> {
   readonly shared: SharedState;
   /** All events of the call have this id. */
   readonly id: number;
-  readonly operation: Operation<unknown, unknown>;
+  readonly operation: Operation<Input, Output>;
+  /** The larger task that the call is part of, if any. */
+  readonly part: PartOf | undefined;
   /** The message of the call's trace; null if the channel of calls has no subscriber. */
   readonly message: CallMessage | null;
   /** When the call began, by the monotonic clock; missing if the input was invalid. */
@@ -108,8 +110,7 @@ export interface BegunCall {
 }
 
 /** The facts that stay the same in all attempts of a call. */
-export interface RunningCall<Input = unknown, Output = unknown> extends BegunCall {
-  readonly operation: Operation<Input, Output>;
+export interface RunningCall<Input = unknown, Output = unknown> extends BegunCall<Input, Output> {
   /** The caller's input, checked and copied. */
   readonly input: Input;
   /** The caller's options, checked and copied. */
@@ -121,7 +122,6 @@ export interface RunningCall<Input = unknown, Output = unknown> extends BegunCal
   readonly begunAt: number;
   /** When `totalTimeoutMs` is over, by the monotonic clock. */
   readonly endsAt: number;
-  readonly part: PartOf | undefined;
   /** Every signature that the call has sent. All calls of a wait share one list. */
   readonly sent: SentSignatures;
 }

@@ -10,7 +10,6 @@ import { HostedTimeoutError, HostedValidationError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
-import type { Wire } from '../protocol/assumptions.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
 import { trace } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
@@ -19,6 +18,7 @@ import { callOptions } from '../validation/input.js';
 import { type ApiPromise, beginOrReject, type CallResult, createApiPromise } from './api-promise.js';
 import {
   type Attempt,
+  type BegunCall,
   type CallMessage,
   factsOf,
   originOf,
@@ -88,29 +88,13 @@ export function createCall(
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
-  return (operation, input, options, part) => createApiPromise(run(shared, operation, input, options, part));
-}
-
-function run<Input, Output>(
-  shared: SharedState,
-  operation: Operation<Input, Output>,
-  ...given: readonly [input: unknown, options: CallOptions | undefined, part: PartOf | undefined]
-): Promise<CallResult<Output>> {
-  shared.telemetry.calls += 1;
-  const id = shared.telemetry.calls;
-  return trace(
-    'call',
-    () => describeCall(id, { operation, shared }),
-    (message: CallMessage | null) => {
-      let call: RunningCall<Input, Output>;
-      try {
-        call = beginCall({ id, shared, operation, message }, ...given);
-      } catch (error) {
-        return Promise.reject(error);
-      }
-      return runAttempts(call, runAttempt);
-    },
-  );
+  return (operation, input, options, part) => {
+    telemetry.calls += 1;
+    const id = telemetry.calls;
+    const run = (message: CallMessage | null) =>
+      runAttempts(() => beginCall({ id, shared, operation, message, part }, { input, options }), runAttempt);
+    return createApiPromise(trace('call', () => describeCall(id, { operation, shared }), run));
+  };
 }
 
 /** Describes a call for its trace, before its input is read. */
@@ -146,15 +130,11 @@ async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Out
 }
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
-function beginCall<Input, Output>(
-  begun: Pick<RunningCall<Input, Output>, 'id' | 'shared' | 'operation' | 'message'>,
-  input: unknown,
-  options: CallOptions | undefined,
-  part: PartOf | undefined,
-): RunningCall<Input, Output> {
-  const { settings } = begun.shared;
+function beginCall<Input, Output>(begun: BegunCall<Input, Output>, given: GivenInput): RunningCall<Input, Output> {
+  const { part, shared } = begun;
+  const { settings } = shared;
   try {
-    const checked = checkInput(begun.operation, { input, options, part }, settings.wire);
+    const checked = checkInput(begun, given);
     // The first attempt begins with the call, so it uses these two times, too.
     const startedAt = settings.clock.elapsed();
     return {
@@ -163,7 +143,6 @@ function beginCall<Input, Output>(
       startedAt,
       begunAt: settings.clock.now(),
       endsAt: startedAt + (checked.options.totalTimeoutMs ?? settings.totalTimeoutMs),
-      part,
       sent: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
@@ -172,6 +151,8 @@ function beginCall<Input, Output>(
     throw addCallerFrames(reportFailure(error, begun, null));
   }
 }
+
+type GivenInput = Readonly<Record<'input' | 'options', unknown>>;
 
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
@@ -182,14 +163,11 @@ const noOptions = check(checkedOptions, {});
  *
  * @throws {HostedValidationError} with every problem of the input and the options.
  */
-function checkInput<Input>(
-  operation: Operation<Input, unknown>,
-  given: Pick<RunningCall, 'input' | 'part'> & { readonly options: CallOptions | undefined },
-  wire: Wire,
-): Pick<RunningCall<Input>, 'input' | 'encoded' | 'options'> {
+function checkInput<Input, Output>({ operation, part, shared }: BegunCall<Input, Output>, given: GivenInput) {
+  const { wire } = shared.settings;
   const input = check(operation.request, given.input);
   let options: CheckResult<unknown> = noOptions;
-  if (given.part && given.options) options = { data: given.options, issues: [] };
+  if (part && given.options) options = { data: given.options, issues: [] };
   // If a caller gives ids one by one, the second one is in the place of the options.
   else if (given.options !== undefined && typeof given.input !== 'string')
     options = check(checkedOptions, given.options);

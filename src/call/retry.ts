@@ -25,14 +25,15 @@ import {
 } from './attempt.js';
 
 /**
- * Runs attempts of a call until one succeeds, or until another attempt would not help.
+ * Begins a call, and runs attempts of it until one succeeds, or until another attempt would not help.
  *
- * @throws the error of the last attempt, or the reason of the caller's signal.
+ * @throws the error of `begin` or of the last attempt, or the reason of the caller's signal.
  */
 export async function runAttempts<Call extends RunningCall, Output>(
-  call: Call,
+  begin: () => Call,
   runAttempt: (attempt: Attempt<Call>) => Promise<Output>,
 ): Promise<Output> {
+  const call = begin();
   let attempt: Attempt<Call> | null = null;
   let history: readonly PastAttempt[] = [];
   try {
