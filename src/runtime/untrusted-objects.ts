@@ -191,23 +191,9 @@ const standardNames: ReadonlySet<string> = new Set([
   '__lookupSetter__',
 ]);
 
-/** The property names of `Object.prototype` at the last check that found no pollution. */
-let cleanNames: readonly string[] = [];
-
 /** Whether other code has put something on `Object.prototype`. */
 export function isPolluted(): boolean {
-  const names = Object.getOwnPropertyNames(Object.prototype);
-  // A call checks this several times, so names that were checked before are only compared.
-  if (isSameList(names, cleanNames)) return false;
-  if (names.some(isForeign)) return true;
-  cleanNames = names;
-  return false;
-}
-
-function isSameList(names: readonly string[], others: readonly string[]): boolean {
-  if (names.length !== others.length) return false;
-  for (let at = 0; at < names.length; at++) if (names[at] !== others[at]) return false;
-  return true;
+  return Object.getOwnPropertyNames(Object.prototype).some(isForeign);
 }
 
 /**
@@ -215,12 +201,9 @@ function isSameList(names: readonly string[], others: readonly string[]): boolea
  * other code, to hide the polluted values.
  */
 export function shadowPollution(): Readonly<Record<string, undefined>> {
-  if (!isPolluted()) return noShadows;
   const names = Object.getOwnPropertyNames(Object.prototype).filter(isForeign);
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
-
-const noShadows: Readonly<Record<string, undefined>> = Object.freeze({});
 
 function isForeign(name: string): boolean {
   return !standardNames.has(name);
