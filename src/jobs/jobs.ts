@@ -10,6 +10,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { jobStatus } from './operations.js';
+import { createPoller } from './poller.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
 import { type WaitEntry, waitForEach } from './wait-for-all.js';
 import { copyIds, readWaitOptions, type WaitOptions } from './wait-input.js';
@@ -137,13 +138,13 @@ export function createJobs(start: Start): Jobs {
       const ids = copyIds(job);
       return createAbortableIterable(async function* (stop) {
         if (typeof job === 'string') await call(jobStatus, job);
-        yield* watchJob(ids, { client: start(), plan: readWaitOptions(options), stop });
+        yield* watchJob(ids, createPoller(start(), readWaitOptions(options)), stop);
       });
     },
     async waitForCompletion(job, options) {
       if (typeof job === 'string') await call(jobStatus, job);
       const plan = readWaitOptions(options);
-      const statuses = watchJob(copyIds(job), { client: start(), plan, stop: undefined });
+      const statuses = watchJob(copyIds(job), createPoller(start(), plan), undefined);
       for await (const seen of statuses) if (seen.complete) return seen;
       throw new Error('unreachable: a watch ends with a completed job or an error');
     },
@@ -151,7 +152,7 @@ export function createJobs(start: Start): Jobs {
       createAbortableIterable(async function* (stop) {
         assertIterable(jobs);
         const plan = readWaitOptions(options);
-        yield* waitForEach(jobs, { client: start(), plan, stop });
+        yield* waitForEach(jobs, createPoller(start(), plan), stop);
       }),
   };
 }

@@ -5,18 +5,62 @@
  * @module
  */
 
+import type { SentSignatures } from '../call/attempt.js';
 import type { Started } from '../call/call.js';
 import { createSentSignatures } from '../call/sign-request.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
+import type { Due } from '../runtime/due-queue.js';
 import { openChannel } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import { jobStatus } from './operations.js';
-import type { JobRef, JobStatus, PendingJob } from './types.js';
-import type { Step, Wait } from './wait.js';
+import type { CompletedJob, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
-import { beginWaitTrace, endWaitTrace } from './wait-trace.js';
+import { beginWaitTrace, endWaitTrace, type WaitTrace } from './wait-trace.js';
+
+/**
+ * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
+ * are copied when the wait begins, because the caller may reuse the object for another job. All times are read from the
+ * monotonic clock. They are whole milliseconds: the JavaScript engine would store a fractional number outside the
+ * record, and would use 16 more bytes for it.
+ */
+export interface Wait<J = unknown> extends JobRef, Due {
+  /** What `waitForAll` returns with the result: the caller's own object. In other waits, the copied ids. */
+  readonly job: J;
+  readonly callId: number;
+  readonly startedAt: number;
+  /** When the next poll is due. If `isExpiring` is true, this is when the wait ends. */
+  dueAt: number;
+  /** True if the wait makes no more polls and only waits for its deadline. */
+  isExpiring: boolean;
+  polls: number;
+  /**
+   * Whether the poll in flight is the last poll before the deadline. If no poll is in flight, whether the next poll is
+   * the last one.
+   */
+  isLast: boolean;
+  /** The duration of the last poll that returned a status. */
+  lastPollMs: number;
+  /** The number of transient errors since the last status. */
+  errorsInRow: number;
+  /** Whether the service has returned a status of the job. */
+  wasFound: boolean;
+  lastStatus: PendingJob | null;
+  /** The signatures that all polls have sent; null before the first poll. */
+  sent: SentSignatures | null;
+  /** The trace of the wait. Null if the tracing channel of waits has no subscriber, or if the wait has ended. */
+  trace: WaitTrace | null;
+}
+
+/** The result of a poll: the end of the wait, or another poll at `wait.dueAt`. */
+export type Step =
+  | { readonly status: CompletedJob; readonly error: null; readonly over: true }
+  | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
+  | { readonly status: PendingJob | null; readonly error: null; readonly over: false };
+
+/** A poller of jobs, with the clock and the plan that its callers also use. */
+export type Poller = ReturnType<typeof createPoller>;
 
 /** The minimum time limit of a poll, in ms. Without this minimum, a poll at the deadline would time out at once. */
 const minPollMs = 25;
@@ -31,7 +75,7 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
   const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
-  return { begin, poll, deadlineOf, expire, leave };
+  return { clock, plan, begin, poll, deadlineOf, expire, leave };
 
   /** Begins to wait for the job with these ids. */
   function begin<J>(job: J, ids: JobRef): Wait<J> {

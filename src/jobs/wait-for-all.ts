@@ -9,9 +9,8 @@ import { addCallerFrames } from '../errors/caller-frames.js';
 import type { HostedError } from '../errors/hosted-error.js';
 import { createDueQueue } from '../runtime/due-queue.js';
 import { createJobSource, type SourcedJob } from './job-source.js';
-import { createPoller } from './poller.js';
+import type { Poller, Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
-import type { Wait, WaitContext } from './wait.js';
 
 /**
  * How the wait for one job ended: its final status, or the error.
@@ -51,11 +50,11 @@ const maxAdmittedAtOnce = 1_000;
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
-  { client, plan, stop }: WaitContext & { readonly stop: AbortSignal },
+  poller: Poller,
+  stop: AbortSignal,
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
-  const { clock } = client.settings;
-  const { concurrency, signal } = plan;
-  const poller = createPoller(client, plan);
+  const { clock } = poller;
+  const { concurrency, signal } = poller.plan;
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
   // Every wait that has not ended, in order of start. All waits have the same time limit, so this is also the order of

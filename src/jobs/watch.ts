@@ -6,22 +6,22 @@
 
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { withSignals } from '../runtime/clock.js';
-import { createPoller } from './poller.js';
+import type { Poller } from './poller.js';
 import type { JobRef, JobStatus } from './types.js';
-import type { WaitContext } from './wait.js';
 
 /**
- * Yields every status of a job; the last status is final.
+ * Yields every status of a job; the last status is final. `stop` aborts when the caller ends the iteration; it is
+ * undefined if the caller does not iterate.
  *
  * @throws the error of a poll, if more polls would not help; the timeout error, if the deadline passes; the reason of
  * the signal, if it aborts.
  */
 export async function* watchJob(
   job: JobRef,
-  { client, plan, stop }: WaitContext,
+  poller: Poller,
+  stop: AbortSignal | undefined,
 ): AsyncGenerator<JobStatus, void, undefined> {
-  const { clock } = client.settings;
-  const poller = createPoller(client, plan);
+  const { clock, plan } = poller;
   const wait = poller.begin(job, job);
   let now = wait.startedAt;
   try {
