@@ -16,25 +16,20 @@ export function toDate(wire: unknown): Date | null {
   return typeof wire === 'string' ? parseDateTime(wire) : null;
 }
 
-/** What to do with a string without an offset. */
-export interface DateTimeOptions {
-  /** `'utc'`: a string without an offset is read as UTC. `'required'`: a string without an offset gives null. */
-  readonly offset: 'utc' | 'required';
-}
-
 /**
- * Parses `2026-01-02T03:04:05.678Z`. The offset is `Z`, `±hh:mm` or `±hhmm`; `options` decides about a string without
- * an offset. The fraction of a second has 0 to 9 digits, and is cut off at the millisecond.
+ * Parses `2026-01-02T03:04:05.678Z`. The offset is `Z`, `±hh:mm` or `±hhmm`. A string without an offset is read as UTC,
+ * or gives null if the offset is `'required'`. The fraction of a second has 0 to 9 digits, and is cut off at the
+ * millisecond.
  *
  * @returns the time; null if the string is not a valid time (for example, 30 February).
  */
-export function parseDateTime(text: string, options: DateTimeOptions = { offset: 'utc' }): Date | null {
+export function parseDateTime(text: string, offset: 'utc' | 'required' = 'utc'): Date | null {
   const usualMs = parseUsualForm(text);
   if (!Number.isNaN(usualMs)) return new Date(usualMs);
   const match = pattern.exec(text);
   if (!match) return null;
   const [, year, month, day, hour, minute, second = '0', fraction = '', zulu, sign, offsetHour, offsetMinute] = match;
-  if (!zulu && !sign && options.offset === 'required') return null;
+  if (!zulu && !sign && offset === 'required') return null;
 
   const ms = Number(fraction.slice(0, 3).padEnd(3, '0'));
   const days = daysTo(Number(year), Number(month), Number(day));

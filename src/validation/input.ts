@@ -96,7 +96,7 @@ export const validDate = z.pipe(z.transform(copyDate), z.custom<Date>(isValidDat
 export const dateTime = z.transform((given: unknown, check): string => {
   const value = copyDate(given);
   if (isValidDate(value)) return value.toISOString();
-  if (typeof value === 'string' && parseDateTime(value, { offset: 'required' }) !== null) return value;
+  if (typeof value === 'string' && parseDateTime(value, 'required') !== null) return value;
   const message = 'must be a valid Date, or an ISO 8601 string with an offset such as "2030-01-31T12:00:00Z"';
   check.issues.push({ code: 'custom', input: given, message });
   return '';
