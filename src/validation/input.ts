@@ -125,25 +125,22 @@ export function isValidDate(value: unknown): value is Date {
  * `reserved` name after the check.
  */
 export function extraProperties(reserved: ReadonlySet<string>) {
-  return z.pipe(
-    z.unknown(),
-    z.transform((value: unknown, check): Record<string, unknown> => {
-      const properties = copyAsJson(value);
-      if (properties === null) {
-        check.issues.push({ code: 'custom', input: value, message: 'must be an object that can be written as JSON' });
-        return {};
-      }
-      for (const name of Object.keys(properties).filter((property) => reserved.has(property))) {
-        check.issues.push({
-          code: 'custom',
-          input: value,
-          path: [name],
-          message: 'must not be in "extra": only the client may set this field',
-        });
-      }
-      return properties;
-    }),
-  );
+  return z.transform((value: unknown, check): Record<string, unknown> => {
+    const properties = copyAsJson(value);
+    if (properties === null) {
+      check.issues.push({ code: 'custom', input: value, message: 'must be an object that can be written as JSON' });
+      return {};
+    }
+    for (const name of Object.keys(properties).filter((property) => reserved.has(property))) {
+      check.issues.push({
+        code: 'custom',
+        input: value,
+        path: [name],
+        message: 'must not be in "extra": only the client may set this field',
+      });
+    }
+    return properties;
+  });
 }
 
 /** The options of every call. */
