@@ -13,11 +13,6 @@ import { createKnownPages, latestTime, timeOf } from './known-pages.js';
 import { createPageError, type PageSource, placePage } from './paging.js';
 import type { Link } from './types.js';
 
-export interface Search extends PageSource {
-  readonly query: unknown;
-  readonly options: unknown;
-}
-
 const linkQuery = inputObject({
   name: z.optional(nonBlank),
   userId: z.optional(nonBlank),
@@ -37,7 +32,11 @@ const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(1
  * @throws {HostedValidationError} when the query or the options are invalid.
  * @throws {HostedResponseError} when the pages do not show this.
  */
-export async function findLink({ query, options, firstPage, fetch }: Search): Promise<Link | null> {
+export async function findLink(
+  query: unknown,
+  options: unknown,
+  { firstPage, fetch }: PageSource,
+): Promise<Link | null> {
   const { criteria, maxPages, call } = readSearch(query, options);
   const pages = createKnownPages(maxPages);
   const matches = new Map<string, Link>();

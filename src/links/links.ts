@@ -227,7 +227,7 @@ export function createLinks(start: Start): Links {
     async find(query, options = {}) {
       // If a lazy client cannot be started, its error has the caller's frame only here.
       start();
-      return findLink({ query, options, ...pages });
+      return findLink(query, options, pages);
     },
   };
 }

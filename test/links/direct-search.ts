@@ -24,12 +24,14 @@ export async function search(pager: Pager, { query, maxPages, firstPage }: Direc
     const response = { status: 200, headers: new Headers(), attempts: 1, requestId: null, rawBody: () => '' };
     return { data, response } as unknown as FetchedPage;
   }
-  const found: Link | null | Error = await findLink({
+  const found: Link | null | Error = await findLink(
     query,
-    options: { maxPages },
-    firstPage: createFirstPage(() => firstPage),
-    fetch: (given) => fetch((given as { page?: number }).page),
-  }).catch((error: Error) => error);
+    { maxPages },
+    {
+      firstPage: createFirstPage(() => firstPage),
+      fetch: (given) => fetch((given as { page?: number }).page),
+    },
+  ).catch((error: Error) => error);
   if (problems.length > 0) throw new Error(`The drawn pages cannot be read: ${problems.join()}`);
   return { found, asked };
 }
