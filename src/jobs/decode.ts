@@ -140,7 +140,6 @@ function readStatusResult(wire: unknown, brand: string, report: Report): JobResu
 function readHistory(wire: unknown, brand: string, report: Report): readonly HistoryEntry[] | null {
   if (isAbsent(wire)) return null;
   if (isEmpty(wire)) return [];
-  const message = 'must be a list of results';
   if (Array.isArray(wire)) {
     return readList(wire, 'history', report, {
       max: assumedMaxEntries.results,
@@ -150,7 +149,7 @@ function readHistory(wire: unknown, brand: string, report: Report): readonly His
       },
     });
   }
-  const entry = readObject(wire, 'history', report, message);
+  const entry = readObject(wire, 'history', report, 'must be a list of results');
   return entry && [decodeHistoryEntry(entry, brand, reportWithin('history', report))];
 }
 

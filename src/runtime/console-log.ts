@@ -6,12 +6,7 @@
 
 type Log = (message: string, details?: object) => void;
 
-interface ConsoleLogger {
-  readonly debug: Log;
-  readonly info: Log;
-  readonly warn: Log;
-  readonly error: Log;
-}
+type ConsoleLogger = Readonly<Record<'debug' | 'info' | 'warn' | 'error', Log>>;
 
 const ignore = () => undefined;
 

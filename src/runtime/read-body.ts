@@ -4,17 +4,15 @@
  * @module
  */
 
-/** The bytes of a body: all bytes, or the bytes up to the limit. */
-export interface ReadBytes {
-  readonly bytes: Uint8Array;
-  readonly isWhole: boolean;
-}
-
-/** Reads at most `limit` bytes of a body, after decompression. Stops when `signal` aborts. */
+/**
+ * Reads at most `limit` bytes of a body, after decompression. Stops when `signal` aborts.
+ *
+ * @returns All bytes of the body, or the bytes up to the limit.
+ */
 export async function readBytes(
   body: ReadableStream<Uint8Array> | null | undefined,
   { limit, signal }: { readonly limit: number; readonly signal?: AbortSignal },
-): Promise<ReadBytes> {
+): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }> {
   if (!body) return { bytes: new Uint8Array(), isWhole: true };
   const reader = body.getReader();
   // The cancellation is not awaited: a sender that does not stop must not keep the reader waiting.
