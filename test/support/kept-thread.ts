@@ -100,7 +100,7 @@ export const keptThread: Plugin = {
     // Stryker gives a file once for each of its tests, and all their names as one pattern.
     const { start } = vitest;
     vitest.start = (files) => {
-      if ((project.config.testNamePattern?.source.length ?? 0) > mostNames) project.config.testNamePattern = undefined;
+      if ((project.config.testNamePattern?.source.length ?? 0) > mostNames) delete project.config.testNamePattern;
       return start.call(vitest, files && [...new Set(files)]);
     };
   },
