@@ -114,7 +114,7 @@ export class HostedClient {
     const source = readSource(from);
     const known = readOverrides(overrides);
     const read = () => readEnvironment(known, source.env);
-    return source.lazy ? createLazyClient({ read, known }) : new HostedClient(read());
+    return source.lazy ? createLazyClient({ read, known }) : createClient(read());
   }
 
   /**
@@ -135,9 +135,14 @@ export class HostedClient {
   withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
     const given = readOverrides(overrides);
     const read = () => mergeOptions(optionsOf(this), given);
-    if (!this.#later) return new HostedClient(read());
+    if (!this.#later) return createClient(read());
     return createLazyClient({ read, known: { ...this.#later.known, ...given } });
   }
+}
+
+// Outside the class: the bundler gives a class that names itself another name.
+function createClient(options: HostedClientOptions): HostedClient {
+  return new HostedClient(options);
 }
 
 // Beside the class, so that inspecting, spreading or serialising a client never shows a key.
@@ -182,7 +187,7 @@ const laterOptions = new WeakMap<object, LaterOptions>();
 function createLazyClient(later: LaterOptions): HostedClient {
   const inPlaceOfOptions = {};
   laterOptions.set(inPlaceOfOptions, later);
-  return new HostedClient(inPlaceOfOptions as HostedClientOptions);
+  return createClient(inPlaceOfOptions as HostedClientOptions);
 }
 
 /** Creates the functions that report problems of a lazy client that could not be started. */

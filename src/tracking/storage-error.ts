@@ -27,9 +27,6 @@ const anyTask = 'use the tracker';
  * - `peer_missing`: a package is not installed.
  */
 export class HostedStorageError extends HostedError {
-  static {
-    nameClass(HostedStorageError, 'HostedStorageError');
-  }
   readonly code = 'storage';
   /** The reason why the database cannot be used. */
   readonly reason: 'unreachable' | 'locked' | 'not_migrated' | 'newer' | 'peer_missing';
@@ -43,6 +40,8 @@ export class HostedStorageError extends HostedError {
     this.reason = reason;
   }
 }
+
+nameClass(HostedStorageError, 'HostedStorageError');
 
 /**
  * Returns the `code` of a driver's error, or null if it does not look like a code. The driver's message is not used,

@@ -47,6 +47,16 @@ test('the build knows each module that an import() loads', () => {
   );
 });
 
+test.each(['index.js', 'tracking/index.js'])('each class of %s has the name that it is imported by', async (entry) => {
+  const names: Readonly<Record<string, unknown>> = await import(
+    join(built.folder, 'node_modules/hosted-client/dist', entry)
+  );
+  const classes = Object.entries(names).filter(([name]) => /^Hosted/.test(name));
+
+  expect(classes.map(([, value]) => (value as { name: string }).name)).toEqual(classes.map(([name]) => name));
+  expect(classes.length).toBeGreaterThan(0);
+});
+
 test('the command line loads nothing of tracking before one of its commands', () => {
   const loaded = filesOf('cli/index.js');
   const modules = (isLoaded: boolean) =>
