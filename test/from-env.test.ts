@@ -248,11 +248,12 @@ describe('lazy', () => {
       baseUrls: { sandbox: sandbox.baseUrl, production: production.baseUrl },
     });
     const rejected = await other.links.get('ref-1').catch((error: unknown) => error);
+    const unlisted = await other.links.list({ page: -1 }).catch((error: unknown) => error);
     setVariables();
 
     production.links.seed(2);
 
-    expect(namedBy(rejected)).toBe(missing);
+    expect([rejected, unlisted].map(namedBy)).toEqual([missing, missing]);
     expect((await other.links.list()).meta.totalCount).toBe(2);
     expect([client.environment, other.environment]).toEqual(['sandbox', 'production']);
   });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorFacts, Outcome } from '../errors/hosted-error.js';
+import type { ErrorFacts, Issue, Outcome } from '../errors/hosted-error.js';
 import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { assumedRepeatable } from '../protocol/assumptions.js';
@@ -39,9 +39,9 @@ export interface TokenBucket {
 }
 
 /**
- * The larger task that a call is part of: a wait, or the confirmation of a callback. The task has its own retries, so
- * the call makes only one attempt. It makes a second attempt only if it needs a new signature. The call takes no tokens
- * from the bucket.
+ * The larger task that a call is part of: a wait, the confirmation of a callback, or a list whose options are invalid. A
+ * wait and a confirmation have their own retries, so the call makes only one attempt. It makes a second attempt only if it
+ * needs a new signature. The call takes no tokens from the bucket.
  */
 export interface PartOf {
   /**
@@ -49,6 +49,8 @@ export interface PartOf {
    * signatures.
    */
   readonly sent: SentSignatures | null;
+  /** The problems that the task found in its own options: the call reports them, and sends nothing. Null for none. */
+  readonly issues: readonly Issue[] | null;
 }
 
 /**

@@ -172,6 +172,7 @@ function checkInput<Input, Output>({ operation, part, shared }: BegunCall<Input,
   else if (given.options !== undefined && typeof given.input !== 'string')
     options = check(checkedOptions, given.options);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
+  if (part?.issues) throw fail(part.issues);
   if (input.data === undefined || options.data === undefined) {
     // If the options are not an object, their issue has no path.
     throw fail([...input.issues, ...options.issues.map((issue) => ({ ...issue, path: issue.path || 'options' }))]);

@@ -59,7 +59,7 @@ export function createReceiver({ call, settings, telemetry }: Started) {
     turns: createTurns(clock),
     /** Fetches job status with history, without retries: if a confirmation fails, the callback is redelivered. */
     fetchOnce: ({ userId, jobId }: JobRef) =>
-      call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null }),
+      call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null, issues: null }),
   };
 }
 

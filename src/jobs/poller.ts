@@ -145,7 +145,7 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await call(jobStatus, query, options, { sent: wait.sent });
+      status = await call(jobStatus, query, options, { sent: wait.sent, issues: null });
       at = Math.floor(clock.elapsed());
       wait.lastPollMs = at - startedAt;
       step = handleStatus(wait, status, at);

@@ -211,7 +211,7 @@ export function createLinks(start: Start): Links {
   const call = callAfter(start);
   const pages: PageSource = {
     firstPage: createFirstPage(() => start().settings.wire.firstPage),
-    fetch: (query, options) => call(listLinks, query, options).withResponse(),
+    fetch: (...given) => call(listLinks, ...given).withResponse(),
   };
   return {
     create: (link, options) =>

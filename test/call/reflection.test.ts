@@ -412,8 +412,12 @@ test('a request is signed anew after two milliseconds, for a second earlier', as
 // 2026-01-02T03:04:05Z is 1767323045.
 test.each<[string, PartOf | undefined, readonly number[]]>([
   ['a call is signed anew after a second, for the one before', undefined, [1_767_323_043, 1_767_323_042]],
-  ['a confirmation is, too', { sent: null }, [1_767_323_043, 1_767_323_042]],
-  ['a poll is signed for multiples of ten', { sent: createSentSignatures(false) }, [1_767_323_040, 1_767_323_030]],
+  ['a confirmation is, too', { sent: null, issues: null }, [1_767_323_043, 1_767_323_042]],
+  [
+    'a poll is signed for multiples of ten',
+    { sent: createSentSignatures(false), issues: null },
+    [1_767_323_040, 1_767_323_030],
+  ],
 ])('in whole seconds %s', async (_what, part, expected) => {
   const clock = passingClock();
   const { poll, sent } = partsOf([mirrorsKey, honest], { wire: { jobTimestampFormat: 'epoch-s' }, clock });
@@ -561,10 +565,13 @@ test('a part of something larger is signed anew once, and not retried, whatever 
   const date = new Date(now + 10 * minute).toUTCString();
   const correcting = partsOf([Response.json({}, { status: 401, headers: { date } }), honest], { maxRetries: 0 });
 
-  expect(await rejection(reflecting.poll({ sent: null }))).toMatchObject({ reason: 'reflected', attempts: 2 });
-  expect(await rejection(failing.poll({ sent: null }))).toMatchObject({ code: 'server', attempts: 1 });
-  expect((await meeting.poll({ sent: null })).response.attempts).toBe(2);
-  expect((await correcting.poll({ sent: null })).response.attempts).toBe(2);
+  expect(await rejection(reflecting.poll({ sent: null, issues: null }))).toMatchObject({
+    reason: 'reflected',
+    attempts: 2,
+  });
+  expect(await rejection(failing.poll({ sent: null, issues: null }))).toMatchObject({ code: 'server', attempts: 1 });
+  expect((await meeting.poll({ sent: null, issues: null })).response.attempts).toBe(2);
+  expect((await correcting.poll({ sent: null, issues: null })).response.attempts).toBe(2);
 });
 
 test('what is part of something larger neither pays into nor takes from what an outage leaves', async () => {
@@ -579,9 +586,9 @@ test('what is part of something larger neither pays into nor takes from what an 
     return sent.length - before;
   };
 
-  const spent = [await requestsOf(300, { sent: null }), await requestsOf(200)];
+  const spent = [await requestsOf(300, { sent: null, issues: null }), await requestsOf(200)];
   isUp = true;
-  await requestsOf(500, { sent: null });
+  await requestsOf(500, { sent: null, issues: null });
   isUp = false;
   const after = await requestsOf(100);
 

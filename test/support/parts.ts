@@ -26,6 +26,6 @@ export function partsOf(replies: Reply | readonly Reply[], options: Partial<Host
     poll: (part?: PartOf) => call(jobStatus, query, undefined, part).withResponse(),
     sent: service.sent,
     /** What the polls of one wait share. */
-    createWait: (): PartOf => ({ sent: createSentSignatures(settings.maxResponseAgeMs) }),
+    createWait: (): PartOf => ({ sent: createSentSignatures(settings.maxResponseAgeMs), issues: null }),
   };
 }
