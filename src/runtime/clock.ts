@@ -245,20 +245,14 @@ function setTimerBySleep(
 }
 
 function sleepByTimer(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason);
-      return;
-    }
-    const onAbort = () => {
-      signal?.removeEventListener('abort', onAbort);
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', onAbort);
+  return withSignals([signal], (own) => {
+    own.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      own.addEventListener('abort', () => {
+        clearTimeout(timer);
+        reject(own.reason);
+      });
+    });
   });
 }
