@@ -170,7 +170,7 @@ export function createLinkList(
     }
   }
 
-  function toLinkPage({ links, meta, next, trail }: PlacedPage): LinkPage {
+  function toLinkPage({ links, meta, next, ...after }: PlacedPage): LinkPage {
     return Object.freeze({
       links: Object.freeze(links),
       meta: Object.freeze(meta),
@@ -178,7 +178,7 @@ export function createLinkList(
       async nextPage(overrides: CallOptions = {}) {
         if (next === null) return null;
         const fetched = await fetch({ page: next }, { ...call, ...withoutUndefined(overrides) });
-        return toLinkPage(placePage(fetched, { page: next, after: trail }, firstPage));
+        return toLinkPage(placePage(fetched, { page: next, after }, firstPage));
       },
     });
   }

@@ -31,14 +31,9 @@ export interface PlacedPage {
   readonly meta: PageMeta;
   /** The number of the next page; null if this is the last page. */
   readonly next: number | null;
-  /** The data with which the next page is compared. */
-  readonly trail: Trail;
-}
-
-/** The facts about the earlier pages. They decide the place of the next page. */
-export interface Trail {
   /** The number of the first page in this walk; null while it is not known. */
   readonly base: number | null;
+  /** The data with which the next page is compared. */
   readonly seen: SeenPages;
 }
 
@@ -71,14 +66,14 @@ export function createFirstPage(readOption: () => 'auto' | 0 | 1) {
 /**
  * Finds the place of a page in a walk, and the number of the next page.
  *
- * `page` is the requested number, or undefined for the first page. `after` is the trail of the previous page.
+ * `page` is the requested number, or undefined for the first page. `after` is the previous page of the walk.
  *
  * @throws {HostedResponseError} (`paging`) when the page is not the requested one, or the pages do not
  *   advance.
  */
 export function placePage(
   fetched: FetchedPage,
-  { page, after }: { readonly page: number | undefined; readonly after: Trail | null },
+  { page, after }: { readonly page: number | undefined; readonly after: Pick<PlacedPage, 'base' | 'seen'> | null },
   firstPage: FirstPage,
 ): PlacedPage {
   const { links, meta } = fetched.data;
@@ -110,7 +105,7 @@ export function placePage(
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
   const { newLinks, seen, problem } = comparePage(links, after?.seen ?? noPages, { isLast: next === null });
   if (problem !== null) throw createPageError(fetched, 'links', problem);
-  return { links: newLinks, meta, next, trail: { base, seen } };
+  return { links: newLinks, meta, next, base, seen };
 }
 
 // While the number of the first page is not known, a page after the last one may be requested. It is empty and ends the
@@ -166,27 +161,27 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
   try {
     let current = walk.first;
     let { page } = walk;
-    let after: Trail | null = null;
+    let after: Parameters<typeof placePage>[1]['after'] = null;
     for (let count = 1; ; count++) {
       const placed: PlacedPage = placePage(await current, { page, after }, firstPage);
       signal?.throwIfAborted();
       stop.throwIfAborted();
 
-      const { meta, next, trail } = placed;
+      const { meta, next, base, seen } = placed;
       if (next === null || count >= maxPages) {
         yield placed;
         return;
       }
       // While the first page's number is unknown, 0 is assumed: otherwise a page after the last page could be
       // prefetched.
-      const last = Math.min((trail.base ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
+      const last = Math.min((base ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
       while (prefetched.length < prefetch && next + prefetched.length <= last) startFetch(next + prefetched.length);
       yield placed;
       signal?.throwIfAborted();
       if (prefetched.length === 0) startFetch(next);
       current = prefetched.shift() as Promise<FetchedPage>;
       page = next;
-      after = trail;
+      after = { base, seen };
     }
   } finally {
     ending.abort(stop.reason);
