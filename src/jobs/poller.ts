@@ -17,7 +17,7 @@ import { readProperty } from '../runtime/untrusted-objects.js';
 import { jobStatus } from './operations.js';
 import type { CompletedJob, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
-import { beginWaitTrace, endWaitTrace, type WaitTrace } from './wait-trace.js';
+import { beginWaitTrace, type WaitTrace } from './wait-trace.js';
 
 /**
  * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
@@ -239,7 +239,7 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
 function endWait(wait: Wait, end: AnyHostedError | null | 'aborted'): void {
   const { trace, polls } = wait;
   wait.trace = null;
-  if (trace) endWaitTrace(trace, polls, end);
+  trace?.end(polls, end);
 }
 
 /** Copies the ids into a new object. If a caller changes this object, the same job is still polled. */

@@ -25,10 +25,10 @@ export interface WaitMessage extends TraceMessage {
 
 /** The trace of a wait that has not ended. */
 export interface WaitTrace {
-  readonly message: WaitMessage;
   /** Runs a poll within the subscribers' contexts. */
   readonly inside: ReturnType<typeof snapshotContext>;
-  readonly end: () => void;
+  /** Publishes the end of the wait: its error, or `'aborted'`; null after a final status. */
+  readonly end: (polls: number, reason: AnyHostedError | null | 'aborted') => void;
 }
 
 /** Publishes the start of a wait. Returns null if the channel has lost its subscribers. */
@@ -38,16 +38,14 @@ export function beginWaitTrace(callId: number): WaitTrace | null {
     'wait',
     (): WaitMessage => ({ callId, operation: 'jobs.status', polls: 0, outcome: null, errorCode: null }),
     async (message) => {
-      if (message) await new Promise<void>((end) => (begun = { message, inside: snapshotContext(), end }));
+      if (message === null) return;
+      const [polls, reason] = await new Promise<Parameters<WaitTrace['end']>>((resolve) => {
+        begun = { inside: snapshotContext(), end: (...given) => resolve(given) };
+      });
+      const isError = reason !== null && reason !== 'aborted';
+      const outcome = isError ? reason.outcome : (reason ?? 'ok');
+      completeMessage(message, { polls, outcome, errorCode: isError ? reason.code : null });
     },
   );
   return begun;
-}
-
-/** Publishes the end of a wait. `end` is the error of the wait, or `'aborted'`. After a final status, it is null. */
-export function endWaitTrace(trace: WaitTrace, polls: number, end: AnyHostedError | null | 'aborted'): void {
-  const isError = end !== null && end !== 'aborted';
-  const outcome = isError ? end.outcome : (end ?? 'ok');
-  completeMessage(trace.message, { polls, outcome, errorCode: isError ? end.code : null });
-  trace.end();
 }
