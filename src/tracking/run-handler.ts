@@ -75,7 +75,7 @@ interface Given<C extends Json> {
 }
 
 /** The part of a handler's error that is stored. */
-interface Failure {
+export interface Failure {
   readonly name: string;
   readonly code: string | null;
 }

@@ -148,6 +148,9 @@ function fetchOf({ message }: Delivery): string {
   return `${message.id} ${message.retryCount}`;
 }
 
+/** A delivery in the parameters of a statement. */
+export type AttemptRow = ReturnType<typeof attemptRow>;
+
 function attemptRow({ key, message, attempt }: Delivery) {
   return { key, end_id: message.id, attempt, retry_count: message.retryCount };
 }

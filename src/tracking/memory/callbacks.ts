@@ -5,30 +5,27 @@
  */
 
 import { kinds, maxToldJobs, states, steps } from '../rules.js';
-import { isTold, type Memory, type MemoryRow } from './rows.js';
+import { is, isIn, type Memory, type MemoryRow } from './rows.js';
 
 /** Creates the statement. */
-export function createCallbackStatements({ rows, now, list, set, open, findOwner, settings }: Memory) {
+export function createCallbackStatements({ rows, now, list, find, set, open, findOwner, settings }: Memory) {
   const { minDelayMs, deadlineMs } = settings;
   type Told = Pick<MemoryRow, 'link_ref_id' | 'told_trace'> & { readonly told_signed_at: number };
-  type Owner = ReturnType<typeof findOwner>;
 
   /** Says why a new job is not stored. */
   function refuse({ told_signed_at: signedAt }: Told, maxJobs: number): 'time' | 'full' | null {
-    const isOpen = ({ state }: MemoryRow) => state === states.heard || state === states.tracking;
-    const isOfTime = (row: MemoryRow) => row.told_signed_at === signedAt && isTold(row) && isOpen(row);
-    if (list(isOfTime).length >= maxJobs) return 'time';
-    return rows.size >= maxToldJobs && list(isTold).length >= maxToldJobs ? 'full' : null;
+    const isOfTime = (row: MemoryRow) => row.told_signed_at === signedAt;
+    if (list(isOfTime, is.told, isIn(states.heard, states.tracking)).length >= maxJobs) return 'time';
+    return rows.size >= maxToldJobs && list(is.told).length >= maxToldJobs ? 'full' : null;
   }
 
   /** Changes the row of a known job as the callback says. Returns false if nothing changes. */
-  function change(row: MemoryRow, told: Told, owner: Owner): boolean {
-    const isHeard = row.state === states.heard;
-    const isAdopted = isHeard && owner.isFollowed;
+  function change(row: MemoryRow, told: Told, owner: ReturnType<typeof findOwner>): boolean {
+    const isAdopted = is.heard(row) && owner.isFollowed;
     const soonest = Math.max(now(), Math.min(row.forced_at ?? Number.NEGATIVE_INFINITY, now()) + minDelayMs);
     const isBrought = isAdopted || (row.state === states.tracking && Number(row.due) > soonest);
     const isNewer = !row.is_proven && row.told_signed_at !== null && told.told_signed_at > row.told_signed_at;
-    const isLinked = isHeard && row.link_ref_id === null && told.link_ref_id !== null;
+    const isLinked = is.heard(row) && row.link_ref_id === null && told.link_ref_id !== null;
     const known = row.told_link_ref_id;
     if (row.link_ref_id === null && !isLinked) row.told_link_ref_id ??= told.link_ref_id;
     if (isAdopted || isLinked) row.link_ref_id = told.link_ref_id;
@@ -51,11 +48,10 @@ export function createCallbackStatements({ rows, now, list, set, open, findOwner
       maxJobs: number,
       trace: string | null,
     ) {
-      const known = rows.get(key);
-      const hasEnded = known !== undefined && known.ended_at !== null && known.state !== states.untracked;
       const told = { link_ref_id: refId, told_signed_at: signedMs, told_trace: trace };
       const owner = findOwner(linkKey);
-      if (known) return [{ has_ended: hasEnded, is_written: change(known, told, owner), refusal: null }];
+      const [known] = find(key);
+      if (known) return [{ has_ended: is.over(known), is_written: change(known, told, owner), refusal: null }];
       const refusal = refuse(told, maxJobs);
       if (refusal === null) {
         const { context, isFollowed } = owner;

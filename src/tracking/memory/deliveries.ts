@@ -4,40 +4,32 @@
  * @module
  */
 
-import { kinds, maxDebtSeconds, outcomes, states, steps } from '../rules.js';
-import type { Row } from '../sql.js';
-import { isTold, type Memory, type MemoryRow } from './rows.js';
+import { maxDebtSeconds, outcomes, states, steps } from '../rules.js';
+import type { Failure } from '../run-handler.js';
+import type { AttemptRow } from '../settle.js';
+import { inOrder, is, isIn, type Memory, type MemoryRow, type Which } from './rows.js';
 
-interface Attempt {
-  readonly key: string;
-  readonly end_id: string;
-  readonly attempt: number;
-  readonly retry_count: number;
-  readonly name: string;
-  readonly code: string | null;
-}
+type Attempt = AttemptRow & Failure;
 
 /** Creates the statements. */
 export function createDeliveryStatements(memory: Memory) {
-  const { rows, messages, now, fleet, list, listKeys, listDue, set } = memory;
+  const { now, fleet, list, listKeys, join, listDue, set } = memory;
   const { deadlineMs, maxAttempts } = memory.settings;
-  const isEnding = ({ state }: MemoryRow) => state === states.handingOver;
-  const isDead = ({ state }: MemoryRow) => state === states.dead;
-  const listEnds = (keys: string, ends: string) => {
-    const ids = new Set(JSON.parse(ends) as readonly string[]);
-    return listKeys(keys, (row) => ids.has(row.end_id ?? ''));
-  };
+  const isSpent = ({ attempts }: MemoryRow) => attempts >= maxAttempts;
+  const listDead = () => inOrder(list(is.dead), ({ ended_at }) => Number(ended_at));
+
+  function listEnds(keys: string, ends: string, which: Which) {
+    const ids = new Set<string | null>(JSON.parse(ends));
+    return listKeys(keys, which, ({ end_id }) => ids.has(end_id));
+  }
 
   /** Calls `apply` with each row that still has the end of its message, and whose delivery has the message. */
-  function change(attempts: string, apply: (row: MemoryRow, attempt: Attempt) => void): readonly Row[] {
-    return (JSON.parse(attempts) as readonly Attempt[]).flatMap((attempt) => {
-      const { key, end_id, retry_count } = attempt;
-      const row = rows.get(key);
-      const message = messages.get(end_id);
-      const isHeld = message?.isHeld === true && message.retryCount === retry_count;
-      if (!isHeld || row?.end_id !== end_id || !isEnding(row)) return [];
-      apply(row, attempt);
-      return [{ ...row, end_id, retry_count }];
+  function change(attempts: string, apply: (row: MemoryRow, attempt: Attempt) => void, which: Which = is.ending) {
+    return join<Attempt>(attempts, is.ending, which).flatMap(({ row, entry }) => {
+      const { end_id, retry_count } = entry;
+      if (row.end_id !== end_id || memory.findHeld(end_id, retry_count) === null) return [];
+      apply(row, entry);
+      return [{ ...row, retry_count }];
     });
   }
 
@@ -46,21 +38,19 @@ export function createDeliveryStatements(memory: Memory) {
       row.attempts = Math.min(row.attempts + 1, attempt);
     });
 
-  const listDead = (): readonly MemoryRow[] => list(isDead).toSorted((one, other) => (isAfter(one, other) ? 1 : -1));
-
   return {
-    deliver(keys: string, ends: string): readonly Row[] {
-      const found = listEnds(keys, ends)
-        .filter(isEnding)
-        .map((row) => ({ ...row, is_spent: row.attempts >= maxAttempts }));
-      const requests = found.filter((row) => row.outcome === outcomes.completed && !row.is_spent).length;
+    deliver(keys: string, ends: string) {
+      const found = listEnds(keys, ends, is.ending);
+      const requests = found.filter((row) => row.outcome === outcomes.completed && !isSpent(row)).length;
       const isFree = memory.heldUntil() <= now() && fleet.problem_code === null;
       const isCharged = requests > 0 && isFree && memory.takeTokens(requests, maxDebtSeconds);
       const due = listDue();
-      const has = { has_due: due.some(({ is_proven }) => is_proven), has_told_due: due.some(isTold) };
+      const has = { has_due: due.some(({ is_proven }) => is_proven), has_told_due: due.some(is.told) };
       const bucket = { ...has, rate: fleet.rate, tokens: isCharged ? fleet.tokens : null };
-      const linkOf = (refId: string | null) => list((row) => row.kind === kinds.link && row.link_ref_id === refId)[0];
-      return found.map((row) => ({ ...row, ...bucket, trace: row.trace ?? linkOf(row.link_ref_id)?.trace ?? null }));
+      return found.map((row) => {
+        const [link] = list(is.link, ({ link_ref_id }) => link_ref_id === row.link_ref_id);
+        return { ...row, ...bucket, is_spent: isSpent(row), trace: row.trace ?? link?.trace };
+      });
     },
 
     begin,
@@ -70,36 +60,32 @@ export function createDeliveryStatements(memory: Memory) {
         row.attempts -= 1;
       }),
 
-    settle(doneKeys: string, doneEnds: string, beginning: string): readonly Row[] {
-      for (const row of listEnds(doneKeys, doneEnds)) if (isEnding(row) || isDead(row)) set(row, steps.handle);
+    settle(doneKeys: string, doneEnds: string, beginning: string) {
+      for (const row of listEnds(doneKeys, doneEnds, isIn(states.handingOver, states.dead))) set(row, steps.handle);
       return begin(beginning);
     },
 
     followAgain: (attempts: string) =>
       change(attempts, (row) => {
-        const deadline = Math.max(row.deadline ?? 0, now() + deadlineMs);
+        const deadline = Math.max(Number(row.deadline), now() + deadlineMs);
         set(row, steps.followAgain, { due: now() + memory.drawWait(0), deadline });
       }),
 
-    bury: (attempts: string): readonly Row[] =>
-      change(attempts, (row, { name, code }) => {
-        if (row.attempts >= maxAttempts) set(row, steps.bury, { failure_name: name, failure_code: code });
-      }).filter(({ state }) => state === states.dead),
+    bury: (attempts: string) =>
+      change(
+        attempts,
+        (row, { name, code }) => set(row, steps.bury, { failure_name: name, failure_code: code }),
+        isSpent,
+      ),
 
-    deadLetters(limit: number, after: string | null): readonly Row[] {
+    deadLetters(limit: number, after: string | null) {
       const dead = listDead();
-      const last = dead.findIndex(({ key }) => key === after);
-      return dead.slice(last + 1, last + 1 + limit).map((row) => ({ ...row, failed_at: row.ended_at }));
+      const first = dead.findIndex(({ key }) => key === after) + 1;
+      return dead.slice(first, first + limit).map((row) => ({ ...row, failed_at: row.ended_at }));
     },
 
-    deadKeys: (): readonly Row[] => listDead(),
+    deadKeys: listDead,
 
-    revive: (keys: string): readonly Row[] => listKeys(keys, isDead).map((row) => set(row, steps.revive)),
+    revive: (keys: string) => listKeys(keys, is.dead).map((row) => set(row, steps.revive)),
   };
-}
-
-/** Says whether a dead letter stands after another one in a list. */
-function isAfter(row: MemoryRow, other: MemoryRow): boolean {
-  const laterMs = Number(row.ended_at) - Number(other.ended_at);
-  return laterMs > 0 || (laterMs === 0 && row.key > other.key);
 }

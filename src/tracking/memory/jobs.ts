@@ -4,59 +4,48 @@
  * @module
  */
 
+import type { toTrackRow } from '../rows.js';
 import { kinds, states, steps } from '../rules.js';
-import type { Row } from '../sql.js';
-import { isUnknown, type Memory, type MemoryRow } from './rows.js';
-
-interface TrackedRow extends Pick<MemoryRow, 'key' | 'user_id' | 'job_id' | 'link_ref_id' | 'context'> {
-  readonly deadline: number | null;
-}
+import { is, isIn, type Memory, type Which } from './rows.js';
 
 /** Creates the statements. */
-export function createJobStatements({ rows, list, set, open, now, settings }: Memory) {
+export function createJobStatements({ list, find, set, open, now, settings }: Memory) {
   const { deadlineMs } = settings;
+  const isTracked: Which = (row) => is.over(row) || (is.followed(row) && row.told_at === null);
 
   /** Follows the jobs of a link that callbacks have mentioned. */
-  function followHeard(link: MemoryRow | undefined, which: (row: MemoryRow) => boolean): readonly Row[] {
-    if (!link) return [];
-    const isHeard = (row: MemoryRow) => row.kind === kinds.job && row.state === states.heard && which(row);
-    const heard = list((row) => row.link_ref_id === link.link_ref_id && isHeard(row));
-    return heard.map((row) => set(row, steps.follow, { context: link.context }));
+  function followHeard(linkKey: string, ...which: readonly Which[]) {
+    return find(linkKey).flatMap(({ link_ref_id: refId, context }) => {
+      const heard = list(is.job, is.heard, (row) => row.link_ref_id === refId, ...which);
+      return heard.map((row) => set(row, steps.follow, { context }));
+    });
   }
 
   return {
-    track(jobs: string, trace: string | null): readonly Row[] {
-      for (const job of JSON.parse(jobs) as readonly TrackedRow[]) {
-        const { state = states.heard, told_at = null } = rows.get(job.key) ?? {};
-        const isTold = state === states.tracking && told_at !== null;
-        if (state !== states.heard && state !== states.untracked && !isTold) continue;
+    track(jobs: string, trace: string | null) {
+      for (const job of JSON.parse(jobs) as readonly ReturnType<typeof toTrackRow>[]) {
+        if (find(job.key, isTracked).length > 0) continue;
         const row = open(job.key, kinds.job);
         row.told_link_ref_id ??= row.link_ref_id;
         set(row, steps.track, { ...job, trace, deadline: job.deadline ?? now() + deadlineMs });
       }
-      return [];
     },
 
     trackLink(key: string, refId: string, context: string | null, deadline: number | null, trace: string | null) {
-      const known = rows.get(key);
-      if (known === undefined || known.state === states.done) {
+      if (find(key, is.followed).length === 0) {
         const given = { link_ref_id: refId, context, trace, deadline: deadline ?? now() + deadlineMs };
         set(open(key, kinds.link), steps.trackLink, given);
       }
-      return followHeard(rows.get(key), () => true);
+      return followHeard(key);
     },
 
-    adopt: (key: string) => followHeard(rows.get(key), (row) => !isUnknown(row)),
+    adopt: (key: string) => followHeard(key, (row) => !is.unknown(row)),
 
-    untrack(key: string): readonly Row[] {
-      const row = rows.get(key);
-      if (row?.kind !== kinds.job || row.state === states.done || row.state === states.untracked) return [];
-      return [set(row, steps.untrack)];
-    },
+    untrack: (key: string) =>
+      find(key, is.job, isIn(states.heard, states.tracking, states.handingOver, states.dead)).map((row) =>
+        set(row, steps.untrack),
+      ),
 
-    get(key: string): readonly Row[] {
-      const row = rows.get(key);
-      return row?.kind === kinds.job && row.state !== states.untracked ? [row] : [];
-    },
+    get: (key: string) => find(key, is.job, ({ state }) => state !== states.untracked),
   };
 }

@@ -10,7 +10,7 @@ import type { Memory, Message } from './rows.js';
 
 /** Creates the queue. It calls `changed` when a message becomes due. */
 export function createMemoryQueue(
-  { messages, now, runAlone }: Memory,
+  { messages, now, findHeld, runAlone }: Memory,
   clock: WaitingClock,
   changed: () => void,
 ): Queue {
@@ -19,14 +19,6 @@ export function createMemoryQueue(
 
   function wakeFor({ startAfter }: Message): void {
     clock.sleep(startAfter - now(), ending.signal).then(changed, () => undefined);
-  }
-
-  /** Lists the messages that the given deliveries still have. */
-  function listHeld(attempts: readonly Pick<Message, 'id' | 'retryCount'>[]): readonly Message[] {
-    return attempts.flatMap(({ id, retryCount }) => {
-      const message = messages.get(id);
-      return message?.isHeld === true && message.retryCount === retryCount ? [message] : [];
-    });
   }
 
   return {
@@ -42,12 +34,11 @@ export function createMemoryQueue(
         return ready.slice(0, batchSize).map((message) => ({ ...Object.assign(message, { isHeld: true }) }));
       }),
     async complete(_, attempts) {
-      for (const { id } of listHeld(attempts)) messages.delete(id);
+      for (const { id, retryCount } of attempts) if (findHeld(id, retryCount)) messages.delete(id);
     },
     async fail(_, attempts) {
-      for (const message of listHeld(attempts)) {
-        message.isHeld = false;
-        message.retryCount += 1;
+      for (const { id, retryCount } of attempts) {
+        Object.assign(findHeld(id, retryCount) ?? {}, { isHeld: false, retryCount: retryCount + 1 });
       }
     },
     async update(_, __, { id, startAfter }) {

@@ -7,25 +7,11 @@
 import type { TrackerSettings } from '../options.js';
 import { defaultRate, kinds, type Step, states } from '../rules.js';
 
-const dateColumns = ['due', 'deadline', 'late_since', 'forced_at', 'told_at', 'told_signed_at', 'ended_at'] as const;
-const countColumns = ['polls', 'attempts', 'missing', 'missing_seen', 'missing_told', 'step', 'late_looks'] as const;
-const idColumns = ['user_id', 'job_id', 'link_ref_id', 'told_link_ref_id', 'end_id'] as const;
-const textColumns = ['context', 'last_error', 'failure_name', 'failure_code', 'trace', 'told_trace'] as const;
-
 /** A row, with the columns of the table `tracked`. Dates are in ms since the epoch. */
-export type MemoryRow = {
-  readonly key: string;
-  readonly kind: number;
-  state: number;
-  outcome: number | null;
-  told_looks: number;
-  is_proven: boolean;
-} & Record<(typeof dateColumns)[number], number | null> &
-  Record<(typeof countColumns)[number], number> &
-  Record<(typeof idColumns | typeof textColumns)[number], string | null>;
+export type MemoryRow = ReturnType<typeof createRow>;
 
 /** Says whether a statement applies to a row. */
-type Which = (row: MemoryRow) => boolean;
+export type Which = (row: MemoryRow) => boolean;
 
 /** A message of a completion. */
 export interface Message {
@@ -67,7 +53,16 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     return done;
   }
 
-  const list = (which: Which = () => true): readonly MemoryRow[] => [...rows.values()].filter(which);
+  /** Returns the rows to which all conditions apply, in the order in which they were added. */
+  function list(...which: readonly Which[]): readonly MemoryRow[] {
+    return [...rows.values()].filter((row) => which.every((applies) => applies(row)));
+  }
+
+  /** Returns the row of a key, in a list. The list is empty if there is none, or if a condition does not apply. */
+  function find(key: string, ...which: readonly Which[]): readonly MemoryRow[] {
+    const row = rows.get(key);
+    return row && which.every((applies) => applies(row)) ? [row] : [];
+  }
 
   /** Changes a row as a step says, and as `more` says. */
   function set(row: MemoryRow, step: Step, more: Partial<MemoryRow> = {}): MemoryRow {
@@ -77,47 +72,41 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
   }
 
   return {
-    settings,
-    rows,
-    messages,
-    now,
-    random,
-    fleet,
-    list,
-    set,
-    runAlone,
+    ...{ settings, rows, messages, now, fleet, list, find, set, runAlone },
 
     /** Returns the rows of a JSON list of keys. */
-    listKeys(keys: string, which: Which = () => true): readonly MemoryRow[] {
-      return (JSON.parse(keys) as readonly string[]).flatMap((key) => rows.get(key) ?? []).filter(which);
-    },
+    listKeys: (keys: string, ...which: readonly Which[]) =>
+      (JSON.parse(keys) as readonly string[]).flatMap((key) => find(key, ...which)),
 
-    /** The earliest date of a poll. `Infinity` if no poll is planned. */
-    nextDue(): number {
-      let next = Number.POSITIVE_INFINITY;
-      for (const { due } of rows.values()) if (due !== null) next = Math.min(next, due);
-      return next;
-    },
+    /** Returns each entry of a JSON list with the row of its key. */
+    join: <Entry extends { readonly key: string }>(entries: string, ...which: readonly Which[]) =>
+      (JSON.parse(entries) as readonly Entry[]).flatMap((entry) =>
+        find(entry.key, ...which).map((row) => ({ row, entry })),
+      ),
 
     listDue: () => list(({ due }) => due !== null && due <= now()),
 
+    /** The earliest date of a poll. `Infinity` if no poll is planned. */
+    nextDue: () =>
+      list().reduce((next, { due }) => Math.min(next, due ?? Number.POSITIVE_INFINITY), Number.POSITIVE_INFINITY),
+
     /** Returns the row of a key. If there is none, adds an empty one. */
     open(key: string, kind: number): MemoryRow {
-      const row: MemoryRow = rows.get(key) ?? {
-        ...{ key, kind, state: states.tracking, outcome: null, told_looks: 0, is_proven: true },
-        ...fill(dateColumns, null),
-        ...fill(countColumns, 0),
-        ...fill([...idColumns, ...textColumns], null),
-      };
+      const row = rows.get(key) ?? createRow(key, kind);
       rows.set(key, row);
       return row;
     },
 
+    /** Returns a message, if the given delivery still has it. */
+    findHeld(id: string, retryCount: number): Message | null {
+      const message = messages.get(id);
+      return message?.isHeld === true && message.retryCount === retryCount ? message : null;
+    },
+
     /** Says whether a job that only callbacks have mentioned is followed, and with which context. */
     findOwner(linkKey: string | null) {
-      const link = rows.get(linkKey ?? '');
-      const isFollowed = isOwner(link) || settings.unknownJobs === 'track';
-      return { isFollowed, context: isOwner(link) ? link.context : null };
+      const [link] = find(linkKey ?? '', is.owner);
+      return { isFollowed: link !== undefined || settings.unknownJobs === 'track', context: link?.context ?? null };
     },
 
     /** The end of the pauses that the service or a problem have caused. */
@@ -144,38 +133,59 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
   };
 }
 
-function fill<Name extends string, Value>(names: readonly Name[], value: Value): Record<Name, Value> {
+/** Creates an empty row. Its columns are those of the table `tracked`. */
+function createRow(key: string, kind: number) {
+  return {
+    ...{ key, kind, state: states.tracking as number, outcome: null as number | null, is_proven: true },
+    ...fill(0, ['polls', 'attempts', 'missing', 'missing_seen', 'missing_told', 'step', 'late_looks', 'told_looks']),
+    ...fill(noDate, ['due', 'deadline', 'late_since', 'forced_at', 'told_at', 'told_signed_at', 'ended_at']),
+    ...fill(noText, ['user_id', 'job_id', 'link_ref_id', 'told_link_ref_id', 'end_id', 'trace', 'told_trace']),
+    ...fill(noText, ['context', 'last_error', 'failure_name', 'failure_code']),
+  };
+}
+
+const noDate: number | null = null;
+const noText: string | null = null;
+
+function fill<Name extends string, Value>(value: Value, names: readonly Name[]): Record<Name, Value> {
   return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, Value>;
 }
 
-/** Says whether only callbacks have mentioned a job. */
-export function isTold({ is_proven, told_at }: MemoryRow): boolean {
-  return !is_proven && told_at !== null;
+/** Sorts rows by a number, and those with the same number by their keys. */
+export function inOrder(rows: readonly MemoryRow[], orderOf: (row: MemoryRow) => number): readonly MemoryRow[] {
+  return rows.toSorted((one, other) => orderOf(one) - orderOf(other) || (one.key < other.key ? -1 : 1));
 }
 
-/** Says whether the service does not know a job that only callbacks have mentioned. */
-export function isUnknown({ is_proven, last_error }: MemoryRow): boolean {
-  return !is_proven && last_error === 'not_found';
+/** Creates the question whether a row is in one of the given states. */
+export function isIn(...wanted: readonly number[]): Which {
+  return ({ state }) => wanted.includes(state);
 }
 
-/** Says whether the link of a job needs no proof. */
-export function isLinkProven({ told_at, is_proven, link_ref_id }: MemoryRow): boolean {
-  return told_at === null || (is_proven && link_ref_id !== null);
-}
-
-/** Says whether a link is tracked, or was tracked until its deadline. */
-export function isOwner(link: MemoryRow | undefined): link is MemoryRow {
-  return link?.kind === kinds.link && (link.state === states.tracking || link.state === states.done);
-}
+/** What statements ask about a row. */
+export const is = {
+  job: ({ kind }) => kind === kinds.job,
+  link: ({ kind }) => kind === kinds.link,
+  heard: isIn(states.heard),
+  followed: isIn(states.tracking),
+  ending: isIn(states.handingOver),
+  dead: isIn(states.dead),
+  /** Whether a job or link has ended, and was not untracked. */
+  over: isIn(states.handingOver, states.done, states.dead),
+  /** Whether a link is tracked, or was tracked until its deadline. */
+  owner: ({ kind, state }) => kind === kinds.link && (state === states.tracking || state === states.done),
+  /** Whether only callbacks have mentioned a job. */
+  told: ({ is_proven, told_at }) => !is_proven && told_at !== null,
+  /** Whether the service does not know a job that only callbacks have mentioned. */
+  unknown: ({ is_proven, last_error }) => !is_proven && last_error === 'not_found',
+  /** Whether the link of a job needs no proof. */
+  linkProven: ({ told_at, is_proven, link_ref_id }) => told_at === null || (is_proven && link_ref_id !== null),
+  /** Whether failed polls after the deadline are counted. */
+  lateCounted: ({ late_since, deadline }) => late_since !== null && deadline !== null && late_since >= deadline,
+} satisfies Readonly<Record<string, Which>>;
 
 /** Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link. */
 export function removeLink(row: MemoryRow): void {
   row.told_link_ref_id ??= row.link_ref_id;
   row.link_ref_id = null;
   row.context = null;
-}
-
-/** Says whether failed polls after the deadline are counted. */
-export function isLateCounted({ late_since, deadline }: MemoryRow): boolean {
-  return late_since !== null && deadline !== null && late_since >= deadline;
 }

@@ -22,6 +22,9 @@ type Unneeded =
   | keyof ReturnType<typeof createClockStatements>
   | ('readInOrder' | 'findLost' | 'compare' | 'storageFailed' | 'storageWorked');
 
+/** A statement. It may return rows. */
+type Statement = (...values: never[]) => unknown;
+
 /** Statements after which a poll may be due earlier than before. */
 const bringsForward: ReadonlySet<string> = new Set(['adopt', 'note', 'followAgain', 'recovered']);
 
@@ -35,13 +38,13 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
     ...createPollStatements(memory),
     ...createDeliveryStatements(memory),
     ...createFleetStatements(memory),
-  } satisfies Record<Exclude<keyof Statements, Unneeded>, (...values: never[]) => readonly Row[]>;
-  const byName = new Map(Object.entries<(...values: never[]) => readonly Row[]>(statements));
+  } satisfies Record<Exclude<keyof Statements, Unneeded>, Statement>;
+  const byName = new Map(Object.entries<Statement>(statements));
 
   async function run(name: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const rows = byName.get(name)?.(...(values as never[])) ?? [];
     if (bringsForward.has(name)) loops.wake();
-    return rows;
+    return rows as readonly Row[];
   }
 
   const boss = { executeSql: async () => ({ rows: [] }) };
