@@ -22,6 +22,8 @@ export interface Context {
   readonly clock: WaitingClock;
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
+  /** Receives each call of the handler: a promise that settles when the call has ended, or its time is over. */
+  readonly onCall?: (ended: Promise<void>) => void;
   /** Reports an event. If the listener throws an error, the error is ignored. */
   report(event: TrackerEvent): void;
   /** Writes a log line. */
@@ -38,7 +40,8 @@ export interface StoredContext extends Context {
 
 /** Creates the objects that all parts share. */
 export function createContext(
-  given: Pick<Context, 'settings' | 'database' | 'statements' | 'log'> & Partial<Pick<Context, 'clock' | 'random'>>,
+  given: Pick<Context, 'settings' | 'database' | 'statements' | 'log' | 'onCall'> &
+    Partial<Pick<Context, 'clock' | 'random'>>,
 ): Context {
   const parts = { clock: createPlatformClock(), random: () => Math.random(), ...given };
   const { onEvent } = parts.settings;

@@ -85,7 +85,7 @@ export interface Failure {
  * message.
  */
 export function createHandlerRunner<C extends Json>(
-  { settings, report, clock }: Context,
+  { settings, report, clock, onCall }: Context,
   health: Health,
   { handler, signal }: Handling<C>,
   { begin, keepLate }: Progress,
@@ -150,10 +150,12 @@ export function createHandlerRunner<C extends Json>(
     });
     aborted.catch(() => undefined);
     const running = Promise.resolve().then(() => handler(toCompletion(delivery, given, ending.signal)));
+    // A handler that ignores its signal may continue. If it has not succeeded by then, the completion is handed over
+    // again.
+    const ended = Promise.race([running, aborted]);
+    onCall?.(ended);
     try {
-      // A handler that ignores its signal may continue. If it has not succeeded by then, the completion is handed over
-      // again.
-      await Promise.race([running, aborted]);
+      await ended;
     } catch (thrown) {
       failure = isLate ? timedOut : describe(thrown);
       running.then(

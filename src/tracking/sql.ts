@@ -42,6 +42,8 @@ export interface TransactionalSql extends Sql {
 export interface Loops {
   /** Looks for work at once. */
   wake(): void;
+  /** Says whether they have begun, and do not stop. */
+  isWorking(): boolean;
   /** Says whether all of them wait for the clock. */
   isIdle(): boolean;
 }

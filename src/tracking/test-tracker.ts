@@ -12,10 +12,8 @@ import { createMemoryStorage } from './memory/storage.js';
 import { readTestOptions, type TestTrackerOptions } from './options.js';
 import { defaultRate } from './rules.js';
 import type { Tracker } from './tracker.js';
-import type { Completion, Json } from './types.js';
+import type { Json } from './types.js';
 import { createWorkingTracker } from './working-tracker.js';
-
-type Handler<C extends Json> = (completion: Completion<C>) => void | Promise<void>;
 
 /** A tracker for tests. */
 export interface TestTracker<C extends Json = Json> extends Tracker<C> {
@@ -48,6 +46,8 @@ export interface TestTracker<C extends Json = Json> extends Tracker<C> {
  */
 export function createTestTracker<C extends Json = Json>(options: TestTrackerOptions): TestTracker<C> {
   const { settings, clock } = readTestOptions(options);
+  /** The calls of the handler that run. */
+  const handling = new Set<Promise<void>>();
   let wasCalled = false;
   const own = joinClock(clock, {
     isIdle: () => storage.isIdle(),
@@ -60,58 +60,25 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
   const waitingClock = createWaitingClock(own);
   const random = () => 0.5;
   const storage = createMemoryStorage(settings, waitingClock, random);
-  const { database, statements, openQueue, isDue } = storage;
+  const { database, statements, openQueue } = storage;
   const log = createLog(settings.logger ?? optionsOf(settings.client).logger);
-  const context = createContext({ settings, database, statements, log, clock: waitingClock, random });
+  const context = createContext({ settings, database, statements, log, clock: waitingClock, random, onCall });
   const tracker = createWorkingTracker<C>(context, async () => openQueue());
   const stepMs = Math.ceil(1_000 / (settings.maxRequestsPerSecond ?? defaultRate));
-  const handling = new Set<Promise<void>>();
-  let isWorking = false;
+  return { ...tracker, drain };
 
-  return {
-    ...tracker,
-    async onCompletion(handler) {
-      await tracker.onCompletion(typeof handler === 'function' ? handleBy(handler) : handler);
-      isWorking = true;
-    },
-    async work(given) {
-      const { handler } = { ...given };
-      isWorking = true;
-      try {
-        const options = typeof handler === 'function' ? { ...given, handler: handleBy(handler) } : given;
-        return await tracker.work(options);
-      } finally {
-        isWorking = false;
-      }
-    },
-    async stop(given) {
-      isWorking = false;
-      await tracker.stop(given);
-    },
-    async drain() {
-      await clock.advance(0);
-      while (isWorking && (handling.size > 0 || isDue())) {
-        if (handling.size > 0) await Promise.allSettled(handling);
-        await clock.advance(handling.size > 0 ? 0 : stepMs);
-      }
-    },
-  };
+  function onCall(ended: Promise<void>): void {
+    const forget = () => void handling.delete(ended);
+    wasCalled = true;
+    handling.add(ended);
+    ended.then(forget, forget);
+  }
 
-  /** Counts the calls of a handler, and those that run. */
-  function handleBy(handler: Handler<C>): (completion: Completion<C>) => Promise<void> {
-    return async (completion) => {
-      wasCalled = true;
-      const handled = (async () => handler(completion))();
-      // After its time, a handler is called again even if it never ends.
-      const late = new Promise<void>((resolve) => completion.signal.addEventListener('abort', () => resolve()));
-      const waited = Promise.race([handled, late]);
-      handling.add(waited);
-      try {
-        await waited;
-      } finally {
-        handling.delete(waited);
-      }
-      await handled;
-    };
+  async function drain(): Promise<void> {
+    await clock.advance(0);
+    while (storage.isWorking() && (handling.size > 0 || storage.isDue())) {
+      await Promise.allSettled(handling);
+      await clock.advance(handling.size > 0 ? 0 : stepMs);
+    }
   }
 }

@@ -228,6 +228,7 @@ export function createWorkingTracker<C extends Json>(
         follower.wake();
         deliveries.wake();
       },
+      isWorking: () => work !== null && stopping === null,
       isIdle: () => loops.every((loop) => loop.isIdle()),
     });
     return { follower, deliveries, handOver, housekeeping };

@@ -31,7 +31,7 @@ const bringsForward: ReadonlySet<string> = new Set(['adopt', 'note', 'followAgai
 /** Creates the storage. `random` gives a random number from 0 to 1. */
 export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClock, random: () => number) {
   const memory = createMemory(settings, clock.now, random);
-  let loops: Loops = { wake() {}, isIdle: () => true };
+  let loops: Loops = { wake() {}, isWorking: () => false, isIdle: () => true };
   const statements = {
     ...createJobStatements(memory),
     ...createCallbackStatements(memory),
@@ -64,6 +64,7 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
     database,
     /** Opens the queue of the messages. */
     openQueue: () => createMemoryQueue(memory, clock, () => loops.wake()),
+    isWorking: () => loops.isWorking(),
     /** Says whether all work waits for the clock. */
     isIdle: () => loops.isIdle(),
     /** Says whether work is due, and nothing but the rate of requests delays it. */
