@@ -96,7 +96,7 @@ export function createDeliveries<C extends Json>(
       const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
       const waitMs = await storage.watch('no completion is delivered', () => fetch(most)).catch(() => null);
       if (isStopping) return;
-      if (waitMs === null) await pause.sleep(database.watch ? maxTimerMs : idleMs);
+      if (waitMs === null) await pause.sleep(Math.min(boss.nextMs?.() ?? idleMs, maxTimerMs));
       else if (waitMs > 0) await paying.sleep(waitMs);
       else await letOthersRun();
     }

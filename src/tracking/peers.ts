@@ -56,7 +56,10 @@ export interface Boss {
 }
 
 /** The methods of pg-boss for messages. */
-export type Queue = Pick<Boss, 'insert' | 'fetch' | 'complete' | 'fail' | 'update' | 'stop'>;
+export interface Queue extends Pick<Boss, 'insert' | 'fetch' | 'complete' | 'fail' | 'update' | 'stop'> {
+  /** Returns in how many ms a message can be fetched. Missing if only a look at the queue shows it. */
+  nextMs?(): number;
+}
 
 /** The methods of PGlite that are used. */
 export interface Lite {

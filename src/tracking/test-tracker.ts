@@ -50,7 +50,7 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
   const handling = new Set<Promise<void>>();
   let wasCalled = false;
   const own = joinClock(clock, {
-    isIdle: () => storage.isIdle(),
+    isIdle: () => storage.loops().isIdle(),
     hasCalled() {
       const hasCalled = wasCalled;
       wasCalled = false;
@@ -60,10 +60,10 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
   const waitingClock = createWaitingClock(own);
   const random = () => 0.5;
   const storage = createMemoryStorage(settings, waitingClock, random);
-  const { database, statements, openQueue } = storage;
+  const { database, statements, queue } = storage;
   const log = createLog(settings.logger ?? optionsOf(settings.client).logger);
   const context = createContext({ settings, database, statements, log, clock: waitingClock, random, onCall });
-  const tracker = createWorkingTracker<C>(context, async () => openQueue());
+  const tracker = createWorkingTracker<C>(context, async () => queue);
   const stepMs = Math.ceil(1_000 / (settings.maxRequestsPerSecond ?? defaultRate));
   return { ...tracker, drain };
 
@@ -76,7 +76,7 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
 
   async function drain(): Promise<void> {
     await clock.advance(0);
-    while (storage.isWorking() && (handling.size > 0 || storage.isDue())) {
+    while (storage.loops().isWorking() && (handling.size > 0 || storage.isDue())) {
       await Promise.allSettled(handling);
       await clock.advance(handling.size > 0 ? 0 : stepMs);
     }

@@ -120,6 +120,7 @@ export async function prepareTables(pool: SqlPool) {
       return createWorkingTracker<Json>(shared, async () => {
         const boss = await openBoss({ ...shared, settings, database }, { works: false });
         return Object.assign(boss, {
+          nextMs: () => Number.POSITIVE_INFINITY,
           update: async (...given: Parameters<typeof boss.update>) => {
             void clock.sleep?.(given[2].startAfter * 1_000).then(() => loops.wake());
             return Object.getPrototypeOf(boss).update.apply(boss, given);

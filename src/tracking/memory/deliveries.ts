@@ -34,9 +34,7 @@ export function createDeliveryStatements(memory: Memory) {
   }
 
   const begin = (attempts: string) =>
-    change(attempts, (row, { attempt }) => {
-      row.attempts = Math.min(row.attempts + 1, attempt);
-    });
+    change(attempts, (row, { attempt }) => set(row, {}, { attempts: Math.min(row.attempts + 1, attempt) }));
 
   return {
     deliver(keys: string, ends: string) {
@@ -55,10 +53,7 @@ export function createDeliveryStatements(memory: Memory) {
 
     begin,
 
-    unbegin: (attempts: string) =>
-      change(attempts, (row) => {
-        row.attempts -= 1;
-      }),
+    unbegin: (attempts: string) => change(attempts, (row) => set(row, {}, { attempts: row.attempts - 1 })),
 
     settle(doneKeys: string, doneEnds: string, beginning: string) {
       for (const row of listEnds(doneKeys, doneEnds, isIn(states.handingOver, states.dead))) set(row, steps.handle);

@@ -65,17 +65,15 @@ export function createPollStatements(memory: Memory) {
         row.missing_seen = note.missing_seen ?? row.missing_seen;
         row.missing_told = note.missing_told ?? row.missing_told;
         row.due = Math.min(Number(row.due), now() + (note.soon_ms ?? Number.POSITIVE_INFINITY));
-        if (!note.is_late) continue;
-        const isCounted = is.lateCounted(row);
-        row.late_looks = isCounted ? row.late_looks + 1 : 1;
-        if (!isCounted) row.late_since = now();
+        if (note.is_late && !is.lateCounted(row)) set(row, {}, { late_looks: 0, late_since: now() });
+        if (note.is_late) row.late_looks += 1;
       }
     },
 
     giveUp: (keys: string) =>
       listKeys(keys, is.followed, is.told).map((row) => {
-        const told_looks = Math.max(row.told_looks, 1);
-        return set(row, steps.keepHeard, { context: null, last_error: 'not_found', told_looks });
+        row.told_looks ||= 1;
+        return set(row, steps.keepHeard, { context: null, last_error: 'not_found' });
       }),
 
     relink: (key: string, refId: string | null, linkKey: string | null) =>

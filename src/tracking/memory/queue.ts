@@ -4,22 +4,12 @@
  * @module
  */
 
-import type { WaitingClock } from '../../runtime/clock.js';
 import type { Queue } from '../peers.js';
-import type { Memory, Message } from './rows.js';
+import type { Memory } from './rows.js';
 
-/** Creates the queue. It calls `changed` when a message becomes due. */
-export function createMemoryQueue(
-  { messages, now, findHeld, runAlone }: Memory,
-  clock: WaitingClock,
-  changed: () => void,
-): Queue {
-  const ending = new AbortController();
-  for (const message of messages.values()) wakeFor(message);
-
-  function wakeFor({ startAfter }: Message): void {
-    clock.sleep(startAfter - now(), ending.signal).then(changed, () => undefined);
-  }
+/** Creates the queue. It calls `changed` when a message is due at another date. */
+export function createMemoryQueue({ messages, now, findHeld, runAlone }: Memory, changed: () => void) {
+  const listWaiting = () => [...messages.values()].filter(({ isHeld }) => !isHeld);
 
   return {
     async insert(_, added) {
@@ -30,9 +20,10 @@ export function createMemoryQueue(
     // A transaction gives a message back, and only then says when it is due.
     fetch: (_, { batchSize }) =>
       runAlone(async () => {
-        const ready = [...messages.values()].filter(({ isHeld, startAfter }) => !isHeld && startAfter <= now());
+        const ready = listWaiting().filter(({ startAfter }) => startAfter <= now());
         return ready.slice(0, batchSize).map((message) => ({ ...Object.assign(message, { isHeld: true }) }));
       }),
+    nextMs: () => listWaiting().reduce((next, { startAfter }) => Math.min(next, startAfter), Infinity) - now(),
     async complete(_, attempts) {
       for (const { id, retryCount } of attempts) if (findHeld(id, retryCount)) messages.delete(id);
     },
@@ -43,12 +34,9 @@ export function createMemoryQueue(
     },
     async update(_, __, { id, startAfter }) {
       const message = messages.get(id);
-      if (!message || message.isHeld) return;
-      message.startAfter = now() + startAfter * 1_000;
-      wakeFor(message);
+      if (message?.isHeld === false) message.startAfter = now() + startAfter * 1_000;
+      changed();
     },
-    async stop() {
-      ending.abort(new Error('the tracker stops'));
-    },
-  };
+    async stop() {},
+  } satisfies Queue;
 }

@@ -5,6 +5,7 @@
  */
 
 import type { TrackerSettings } from '../options.js';
+import type { BossMessage } from '../peers.js';
 import { defaultRate, kinds, type Step, states } from '../rules.js';
 
 /** A row, with the columns of the table `tracked`. Dates are in ms since the epoch. */
@@ -14,11 +15,7 @@ export type MemoryRow = ReturnType<typeof createRow>;
 export type Which = (row: MemoryRow) => boolean;
 
 /** A message of a completion. */
-export interface Message {
-  readonly id: string;
-  readonly data: unknown;
-  /** How many times the message was given back. */
-  retryCount: number;
+export interface Message extends BossMessage {
   /** True while a delivery has the message. */
   isHeld: boolean;
   startAfter: number;

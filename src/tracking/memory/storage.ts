@@ -47,6 +47,7 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
     return rows as readonly Row[];
   }
 
+  const queue = createMemoryQueue(memory, () => loops.wake());
   const boss = { executeSql: async () => ({ rows: [] }) };
   const database: Storage = rejectAfterClose<Storage>({
     run,
@@ -62,15 +63,12 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
   return {
     statements: Object.fromEntries([...byName.keys()].map((name) => [name, name])) as Statements,
     database,
-    /** Opens the queue of the messages. */
-    openQueue: () => createMemoryQueue(memory, clock, () => loops.wake()),
-    isWorking: () => loops.isWorking(),
-    /** Says whether all work waits for the clock. */
-    isIdle: () => loops.isIdle(),
+    queue,
+    loops: () => loops,
     /** Says whether work is due, and nothing but the rate of requests delays it. */
     isDue() {
       const isPollDue = memory.heldUntil() <= clock.now() && memory.listDue().length > 0;
-      return isPollDue || [...memory.messages.values()].some(({ startAfter }) => startAfter <= clock.now());
+      return isPollDue || queue.nextMs() <= 0;
     },
   };
 }
