@@ -17,8 +17,9 @@ import type { Health } from './health.js';
 import { isRefId } from './input.js';
 import type { BatchMessage, Poll } from './instruments.js';
 import { createKey } from './keys.js';
-import { type Found, findNamedLink, look, readTaken, type TakenRow } from './look.js';
+import { type Found, findNamedLink, look } from './look.js';
 import { createPause } from './pause.js';
+import { readTaken, type TakenRow } from './rows.js';
 import { states } from './rules.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
@@ -266,7 +267,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
 /** A poll changes nothing if it has the same error as the poll before, or like that one no error. */
 function readPoll({ lastError }: TakenRow, found: Found): Poll {
   const ends = found.is === 'ended' || found.is === 'linkEnded';
-  const stored = found.is === 'nothing' ? (lastError as HostedErrorCode | null) : null;
+  const stored = found.is === 'nothing' ? lastError : null;
   const errorCode = 'error' in found ? found.error : found.is === 'unknown' ? 'not_found' : stored;
   return { result: ends ? 'ended' : errorCode === null ? 'pending' : 'failed', errorCode };
 }

@@ -9,17 +9,8 @@ import { type AnyHostedError, isHostedError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { type Context, numberOf, textOf } from './context.js';
 import { type Health, isOfTheFleet } from './health.js';
+import { jobOf, type TakenRow } from './rows.js';
 import { kinds } from './rules.js';
-
-/** A job or link that was taken to be polled. */
-interface LateRow {
-  readonly key: string;
-  readonly isLate: boolean;
-  readonly isLink: boolean;
-  readonly lateLooks: number;
-  readonly lateMs: number;
-  readonly lastError: string | null;
-}
 
 /** What the requests about other jobs need. */
 interface Requests {
@@ -44,7 +35,7 @@ const rounds = 8;
 const minWaitMs = 30_000;
 
 /** Says whether enough polls have failed, for long enough. */
-export function isFailingForLong({ isLate, lateLooks, lateMs }: LateRow): boolean {
+export function isFailingForLong({ isLate, lateLooks, lateMs }: TakenRow): boolean {
   return isLate && lateLooks + 1 >= minFailures && lateMs >= minFailingMs;
 }
 
@@ -58,7 +49,7 @@ export function isFailingForLong({ isLate, lateLooks, lateMs }: LateRow): boolea
  * @throws the signal's reason when the signal aborts.
  */
 export async function pollAgain<T>(
-  row: LateRow,
+  row: TakenRow,
   error: AnyHostedError,
   poll: () => Promise<T>,
   requests: Requests,
@@ -83,7 +74,7 @@ export async function pollAgain<T>(
 }
 
 /** Makes a request about another job or link, if there is one. */
-async function askAnother(row: LateRow, tokens: number, requests: Requests): Promise<'none' | 'answered' | 'failed'> {
+async function askAnother(row: TakenRow, tokens: number, requests: Requests): Promise<'none' | 'answered' | 'failed'> {
   const { settings, database, statements, clock } = requests.context;
   const { jobs, links } = settings.client;
   const kind = row.isLink ? kinds.link : kinds.job;
@@ -94,8 +85,7 @@ async function askAnother(row: LateRow, tokens: number, requests: Requests): Pro
     await clock.sleep(numberOf(other, 'wait_ms'), requests.options.signal);
     if (row.isLink) await links.get(textOf(other, 'link_ref_id') ?? '', requests.options);
     else {
-      const query = { userId: textOf(other, 'user_id') ?? '', jobId: textOf(other, 'job_id') ?? '' };
-      await jobs.status(query, requests.options);
+      await jobs.status(jobOf(other), requests.options);
     }
     requests.health.succeeded();
     return 'answered';
@@ -122,6 +112,6 @@ export function readFailure(thrown: unknown, { health, options }: Omit<Requests,
  * short at first. It grows with the time for which the polls have failed. Null if the cause is not an outage: then the
  * statement `claim` alone sets the wait.
  */
-export function waitOf({ lastError, lateMs }: LateRow, error: AnyHostedError): number | null {
+export function waitOf({ lastError, lateMs }: TakenRow, error: AnyHostedError): number | null {
   return isOfTheFleet(error) || lastError !== error.code ? Math.max(minWaitMs, lateMs / 10) : null;
 }

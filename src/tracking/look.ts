@@ -7,44 +7,11 @@
 
 import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
-import { type Context, numberOf, textOf } from './context.js';
+import type { Context } from './context.js';
 import { type Health, isOfTheFleet } from './health.js';
 import { isFailingForLong, pollAgain, readFailure, waitOf } from './late.js';
-import { kinds, maxUnknownLooks } from './rules.js';
-import type { Row } from './sql.js';
-
-/** A row that was taken to be polled. */
-export interface TakenRow {
-  readonly key: string;
-  readonly isLink: boolean;
-  readonly userId: string;
-  readonly jobId: string;
-  readonly linkRefId: string | null;
-  /** How many times the row was polled, including this poll. */
-  readonly polls: number;
-  readonly lastError: string | null;
-  /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
-  readonly isProven: boolean;
-  /** True if the caller tracks the job, or a verified status has named its link. */
-  readonly isLinkProven: boolean;
-  /**
-   * For a job that only callbacks have mentioned: 0 until a poll has shown that the service knows nothing about the job,
-   * or rejects its ids. After that, the number of polls since then, including this poll.
-   */
-  readonly toldLooks: number;
-  /** True if the deadline has passed. Then this is the last poll, unless it fails. */
-  readonly isLate: boolean;
-  /** How many polls have failed after the deadline. */
-  readonly lateLooks: number;
-  /** How long ago, in ms, the first of these polls failed. */
-  readonly lateMs: number;
-  /** For a link: how many jobs were missing at the previous poll. */
-  readonly missingSeen: number;
-  /** For a link: how many jobs were reported as missing. */
-  readonly missingReported: number;
-  /** For a link: how many jobs were reported as missing, and then mentioned by a callback. */
-  readonly missingTold: number;
-}
+import type { TakenRow } from './rows.js';
+import { maxUnknownLooks } from './rules.js';
 
 /** The result of a poll. */
 export type Found =
@@ -74,28 +41,6 @@ export type Found =
 
 /** The time, in ms, that one request may take. */
 export const requestMs = 20_000;
-
-/** Reads a row of the statement `claim`. */
-export function readTaken(row: Row): TakenRow {
-  return {
-    key: String(row.key),
-    isLink: numberOf(row, 'kind') === kinds.link,
-    userId: textOf(row, 'user_id') ?? '',
-    jobId: textOf(row, 'job_id') ?? '',
-    linkRefId: textOf(row, 'link_ref_id'),
-    polls: numberOf(row, 'polls'),
-    lastError: textOf(row, 'last_error'),
-    isProven: row.is_proven === true,
-    isLinkProven: row.is_link_proven === true,
-    toldLooks: numberOf(row, 'told_looks'),
-    isLate: row.is_late === true,
-    lateLooks: numberOf(row, 'late_looks'),
-    lateMs: numberOf(row, 'late_ms'),
-    missingSeen: numberOf(row, 'missing_seen'),
-    missingReported: numberOf(row, 'missing'),
-    missingTold: numberOf(row, 'missing_told'),
-  };
-}
 
 /**
  * Polls a job or link once. `known` is the number of the link's known jobs.

@@ -100,6 +100,42 @@ export function toDeadLetter<C extends Json>(row: Row): DeadLetter<C> {
   };
 }
 
-function jobOf(row: Row): JobRef {
+/** A job or link that was taken to be polled. */
+export type TakenRow = Readonly<ReturnType<typeof readTaken>>;
+
+/** Reads a row of the statement `claim`. */
+export function readTaken(row: Row) {
+  return {
+    key: String(row.key),
+    isLink: numberOf(row, 'kind') === kinds.link,
+    ...jobOf(row),
+    linkRefId: textOf(row, 'link_ref_id'),
+    lastError: textOf(row, 'last_error') as HostedErrorCode | null,
+    /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
+    isProven: row.is_proven === true,
+    /** True if the caller tracks the job, or a verified status has named its link. */
+    isLinkProven: row.is_link_proven === true,
+    /**
+     * For a job that only callbacks have mentioned: 0 until a poll has shown that the service knows nothing about the
+     * job, or rejects its ids. After that, the number of polls since then, including this poll.
+     */
+    toldLooks: numberOf(row, 'told_looks'),
+    /** True if the deadline has passed. Then this is the last poll, unless it fails. */
+    isLate: row.is_late === true,
+    /** How many polls have failed after the deadline. */
+    lateLooks: numberOf(row, 'late_looks'),
+    /** How long ago, in ms, the first of these polls failed. */
+    lateMs: numberOf(row, 'late_ms'),
+    /** For a link: how many jobs were missing at the previous poll. */
+    missingSeen: numberOf(row, 'missing_seen'),
+    /** For a link: how many jobs were reported as missing. */
+    missingReported: numberOf(row, 'missing'),
+    /** For a link: how many jobs were reported as missing, and then mentioned by a callback. */
+    missingTold: numberOf(row, 'missing_told'),
+  };
+}
+
+/** Reads the two ids of a job. */
+export function jobOf(row: Row): JobRef {
   return { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
 }

@@ -12,6 +12,7 @@ import type { Handled } from './instruments.js';
 import { requestMs } from './look.js';
 import { letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
+import { jobOf } from './rows.js';
 import { outcomes } from './rules.js';
 import type { Row } from './sql.js';
 import type { Completion, Json } from './types.js';
@@ -114,7 +115,7 @@ export function createHandlerRunner<C extends Json>(
    */
   async function fetchStatus(row: Row, waitMs: number | null): Promise<CompletedJob | null> {
     if (waitMs === null) return null;
-    const query = { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
+    const query = jobOf(row);
     try {
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       const status = await settings.client.jobs.status(query, { signal, maxRetries: 0, totalTimeoutMs: requestMs });
@@ -191,7 +192,7 @@ function toCompletion<C extends Json>(
     attempt,
     signal,
   };
-  const job = { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
+  const job = jobOf(row);
   if (status) return { ...base, outcome: 'completed', job, status };
   if (numberOf(row, 'outcome') === outcomes.unheard) {
     return { ...base, outcome: 'unheard', job: null, missing: numberOf(row, 'missing') };

@@ -5,6 +5,7 @@ import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { createPlatformClock } from '../../src/runtime/clock.ts';
 import { pollAgain } from '../../src/tracking/late.ts';
+import { readTaken } from '../../src/tracking/rows.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { randomFrom } from '../support/random.ts';
 import { collect, createWorld, newLink, until } from './world.ts';
@@ -42,7 +43,7 @@ test.each([0.25, 0.5, 0.75])(
       clock: createPlatformClock(),
     };
     const health = { succeeded() {}, failed() {} };
-    const row = { key: '', isLate: true, isLink: false, lateLooks: 10, lateMs: 700_000, lastError: 'server' };
+    const row = readTaken({ key: '', is_late: true, late_looks: 10, late_ms: 700_000, last_error: 'server' });
     const requests = { context, health, options: { signal: new AbortController().signal } };
 
     let over = 0;

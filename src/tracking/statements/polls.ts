@@ -88,7 +88,7 @@ export function createPollStatements({
       when not t.is_proven and t.told_looks >= ${maxUnknownLooks - 1} then now() + ${interval(lastLookMs)}
       else least(now() + ${randomWait(longestWait('t.step'))}, deadline) end
   where key = any(array(select key from chosen))
-  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls, t.last_error, t.is_proven,
+  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.last_error, t.is_proven,
     ${isLinkProven('t')} as is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
     case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
@@ -107,12 +107,12 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   (select f.tokens from f) as tokens,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
-  null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as polls,
+  null as kind, null as state, null as user_id, null as job_id, null as link_ref_id,
   null as last_error, null as is_proven, null as is_link_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
   null as late_looks, null as late_ms, ${misfit('s')} as misfit
 from ${fleet} s
 union all
-select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls,
+select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
   t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms, null
 from taken t`,
 
