@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
+import { isHostedError } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { completeMessage, trace } from '../runtime/tracing-channel.js';
@@ -47,20 +47,6 @@ const outageMs = 1_000;
 
 /** What does not happen if the result of a poll cannot be stored. */
 const lookEffect = 'no result of a poll is stored';
-
-/** A row of the statement `note`. */
-export interface Note {
-  readonly key: string;
-  readonly last_error: string | null;
-  readonly is_proven: boolean;
-  readonly link_ref_id: string | null;
-  readonly missing_seen: number | null;
-  readonly missing_told: number | null;
-  readonly soon_ms: number | null;
-  readonly is_late: boolean;
-  /** How many polls have shown that the service does not know the job, before one of them was stored. */
-  readonly first_answers: number;
-}
 
 /** Starts the loop. `signal` aborts the running requests. */
 export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
@@ -207,14 +193,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     }
   }
 
-  async function end(
-    row: TakenRow,
-    {
-      outcome,
-      error,
-      status,
-    }: { outcome: 'completed' | 'expired'; error: HostedErrorCode | null; status: JobStatus | null },
-  ): Promise<void> {
+  async function end(row: TakenRow, { outcome, error, status }: Found & { readonly is: 'ended' }): Promise<void> {
     const link = await findLink(row, status);
     if (link.isFollowed) await handOver.end({ key: row.key, linkRefId: link.refId, outcome, error });
   }
@@ -222,18 +201,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   async function note(row: TakenRow, found: Found & { readonly is: 'noted' }): Promise<void> {
     const link = await findLink(row, found.status);
     if (!link.isFollowed) return;
-    const { seen } = found;
-    await notes.add({
-      key: row.key,
-      last_error: found.error,
-      is_proven: found.status !== null,
-      link_ref_id: link.refId,
-      missing_seen: seen?.missing ?? null,
-      missing_told: seen?.told ?? null,
-      soon_ms: found.soonMs,
-      is_late: found.isLate,
-      first_answers: found.isFirstAnswer ? 1 : 0,
-    });
+    await notes.add(toNote(row, found, link.refId));
   }
 
   /**
@@ -270,6 +238,28 @@ function readPoll({ lastError }: TakenRow, found: Found): Poll {
   const stored = found.is === 'nothing' ? lastError : null;
   const errorCode = 'error' in found ? found.error : found.is === 'unknown' ? 'not_found' : stored;
   return { result: ends ? 'ended' : errorCode === null ? 'pending' : 'failed', errorCode };
+}
+
+/** A row of the statement `note`. */
+export type Note = Readonly<ReturnType<typeof toNote>>;
+
+function toNote(
+  { key }: TakenRow,
+  { error, status, seen, soonMs, isLate, isFirstAnswer }: Found & { readonly is: 'noted' },
+  refId: string | null,
+) {
+  return {
+    key,
+    last_error: error,
+    is_proven: status !== null,
+    link_ref_id: refId,
+    missing_seen: seen?.missing ?? null,
+    missing_told: seen?.told ?? null,
+    soon_ms: soonMs,
+    is_late: isLate,
+    /** How many polls have shown that the service does not know the job, before one of them was stored. */
+    first_answers: isFirstAnswer ? 1 : 0,
+  };
 }
 
 /** Merges the notes of polls of the same job, because one statement changes a row only once. */
