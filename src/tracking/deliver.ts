@@ -12,23 +12,13 @@ import { beforeHandlerMs, type HandOver } from './hand-over.js';
 import type { Health } from './health.js';
 import type { DeliveryMessage } from './instruments.js';
 import { isKey } from './keys.js';
-import { createPause, letOthersRun } from './pause.js';
+import { createPause, type Loop, letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { outcomes, queue } from './rules.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
 import { createSettler } from './settle.js';
 import type { Row } from './sql.js';
 import type { Json } from './types.js';
-
-/** The loop that delivers completions in one process. */
-export interface Deliveries {
-  /** Fetches messages at once, because there may be a new message. */
-  wake(): void;
-  /** Says whether no delivery runs, and the loop waits. */
-  isIdle(): boolean;
-  /** Stops fetching messages. Resolves when the running handlers have ended and their results are stored. */
-  drain(): Promise<void>;
-}
 
 /** How often, in ms, an idle process checks for messages. */
 const idleMs = 1_000;
@@ -46,7 +36,7 @@ export function createDeliveries<C extends Json>(
   handOver: HandOver,
   health: Health,
   handling: Handling<C>,
-): Deliveries {
+): Loop {
   const { settings, database, statements, storage, log, clock } = context;
   const { boss } = handOver;
   const pause = createPause(clock);

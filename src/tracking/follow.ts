@@ -18,22 +18,12 @@ import { isRefId } from './input.js';
 import type { BatchMessage, Poll } from './instruments.js';
 import { createKey } from './keys.js';
 import { type Found, findNamedLink, look } from './look.js';
-import { createPause } from './pause.js';
+import { createPause, type Loop } from './pause.js';
 import { readTaken, type TakenRow } from './rows.js';
 import { states } from './rules.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
 import { assertFits } from './versions.js';
-
-/** The loop that follows jobs in one process. */
-export interface Follower {
-  /** Checks for due jobs at once, because a job may have become due. */
-  wake(): void;
-  /** Says whether no poll runs, and the loop waits. */
-  isIdle(): boolean;
-  /** Stops taking jobs. Resolves when the running polls have ended. */
-  drain(): Promise<void>;
-}
 
 /**
  * How often, in ms, an idle process checks for due jobs. The check is needed, because other processes can track jobs
@@ -49,7 +39,7 @@ const outageMs = 1_000;
 const lookEffect = 'no result of a poll is stored';
 
 /** Starts the loop. `signal` aborts the running requests. */
-export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
+export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Loop {
   const { settings, database, statements, report, storage, clock, random } = context;
   const { concurrency } = settings;
   const pause = createPause(clock);

@@ -7,7 +7,7 @@
 
 import type { Context } from './context.js';
 import type { HandOver } from './hand-over.js';
-import { createPause, letOthersRun } from './pause.js';
+import { createPause, type Loop, letOthersRun } from './pause.js';
 import { batchSize } from './rules.js';
 import { longStatementMs } from './sql.js';
 
@@ -18,26 +18,17 @@ const aloneMs = 86_400_000;
 /** The largest number of batches that are removed at a time. Further rows are removed a minute later. */
 const maxBatches = 20;
 
-/** The loop that does the housekeeping in one process. */
-export interface Housekeeping {
-  /** Says whether the loop waits. */
-  isIdle(): boolean;
-  stop(): Promise<void>;
-}
-
 /** Starts the housekeeping. */
-export function createHousekeeping(
-  { database, statements, storage, clock }: Context,
-  handOver: HandOver,
-): Housekeeping {
+export function createHousekeeping({ database, statements, storage, clock }: Context, handOver: HandOver): Loop {
   const pause = createPause(clock);
   let isStopping = false;
   /** The end date and the key of the completion whose message was checked last. */
   let checked: readonly [at: string, key: string] | null = null;
   const loop = run();
   return {
+    wake: pause.wake,
     isIdle: pause.isSleeping,
-    async stop() {
+    async drain() {
       isStopping = true;
       pause.wake();
       await loop;

@@ -16,6 +16,16 @@ export interface Pause {
   isSleeping(): boolean;
 }
 
+/** A loop that works in one process, and pauses while there is nothing to do. */
+export interface Loop {
+  /** Looks for work at once, because there may be some. */
+  wake(): void;
+  /** Says whether no work runs, and the loop waits. */
+  isIdle(): boolean;
+  /** Begins no more work. Resolves when the work that runs has ended, and its results are stored. */
+  drain(): Promise<void>;
+}
+
 /** Creates a pause on a clock. Only one sleep may run at a time. */
 export function createPause(clock: Pick<WaitingClock, 'setTimer'>): Pause {
   let end: (() => void) | null = null;

@@ -11,11 +11,11 @@ import { lazy } from '../runtime/lazy.js';
 import { instruments } from '../runtime/tracing-channel.js';
 import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
-import { createDeliveries, type Deliveries } from './deliver.js';
-import { createFollower, type Follower } from './follow.js';
+import { createDeliveries } from './deliver.js';
+import { createFollower } from './follow.js';
 import { createHandOver, type HandOver } from './hand-over.js';
 import { createHealth } from './health.js';
-import { createHousekeeping, type Housekeeping } from './housekeeping.js';
+import { createHousekeeping } from './housekeeping.js';
 import {
   createTrackInput,
   readJobRef,
@@ -27,7 +27,7 @@ import {
 } from './input.js';
 import { type Instruments, type Observable, readTrace } from './instruments.js';
 import { createKey } from './keys.js';
-import { createPause, letOthersRun } from './pause.js';
+import { createPause, type Loop, letOthersRun } from './pause.js';
 import type { Queue } from './peers.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize } from './rules.js';
@@ -40,10 +40,10 @@ import { assertFits } from './versions.js';
 
 /** The parts that run after `onCompletion` was called. */
 interface Work {
-  readonly follower: Follower;
-  readonly deliveries: Deliveries;
+  readonly follower: Loop;
+  readonly deliveries: Loop;
   readonly handOver: HandOver;
-  readonly housekeeping: Housekeeping;
+  readonly housekeeping: Loop;
 }
 
 /**
@@ -287,7 +287,7 @@ export function createWorkingTracker<C extends Json>(
   }
 
   async function drainWork({ follower, deliveries, housekeeping }: Work): Promise<void> {
-    await Promise.all([follower.drain(), deliveries.drain(), housekeeping.stop()]);
+    await Promise.all([follower.drain(), deliveries.drain(), housekeeping.drain()]);
   }
 
   function createBusyError(message: string): HostedConfigError {

@@ -153,7 +153,7 @@ test('the check of messages continues with the batch that failed', async () => {
     ['date 2', `2-${batchSize - 1}`],
   ]);
   await vi.advanceTimersByTimeAsync(60_000);
-  await housekeeping.stop();
+  await housekeeping.drain();
 
   expect(batches.slice(3)).toEqual([
     ['date 2', `2-${batchSize - 1}`],

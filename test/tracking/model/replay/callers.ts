@@ -19,7 +19,7 @@ export function createCallerTakers(stage: Stage): Takers {
   /** Lets the housekeeping do its work once. */
   async function keepHouse(): Promise<void> {
     await pool.query(`update ${schema}.fleet set kept_at = now() - interval '1 hour'`);
-    let housekeeping = { stop: nothing };
+    let housekeeping = { drain: nothing };
     await new Promise<void>((resolve) => {
       const run: typeof database.run = async (text, ...rest) => {
         const rows = await database.run(text, ...rest);
@@ -28,7 +28,7 @@ export function createCallerTakers(stage: Stage): Takers {
       };
       housekeeping = createHousekeeping({ ...context, database: { ...database, run } }, handOver);
     });
-    await housekeeping.stop();
+    await housekeeping.drain();
   }
 
   return {
