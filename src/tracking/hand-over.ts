@@ -55,8 +55,8 @@ export interface HandOver {
  */
 export const beforeHandlerMs = maxDebtSeconds * 1_000 + requestMs + 5_000;
 
-/** Creates what hands completions over with a queue that has been started. */
-export function createHandOver({ database, statements, report }: Context, boss: Queue): HandOver {
+/** Creates what hands completions over with a queue that has been started. It calls `sent` after each new message. */
+export function createHandOver({ database, statements, report }: Context, boss: Queue, sent: () => void): HandOver {
   // If there is a message with the same id already, pg-boss sends none.
   async function send(inside: Transaction, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
@@ -87,6 +87,7 @@ export function createHandOver({ database, statements, report }: Context, boss: 
       completed: await endJobs(inside, 'completed', items),
       expired: await endJobs(inside, 'expired', items),
     }));
+    sent();
     for (const outcome of ['completed', 'expired'] as const) {
       for (let at = 0; at < counts[outcome]; at++) report({ type: 'ended', outcome });
     }
@@ -101,6 +102,7 @@ export function createHandOver({ database, statements, report }: Context, boss: 
         await send(inside, added);
         return added;
       });
+      sent();
       if (rows.length > 0) report({ type: 'ended', outcome: 'unheard' });
     },
     send,

@@ -108,7 +108,7 @@ export function createWorkingTracker<C extends Json>(
   }
 
   async function openHandOver(options: { readonly works: boolean }): Promise<HandOver> {
-    return createHandOver(context, await openQueue(options));
+    return createHandOver(context, await openQueue(options), () => work?.deliveries.wake());
   }
 
   async function track(
@@ -209,18 +209,7 @@ export function createWorkingTracker<C extends Json>(
   function begin(context: Context, handOver: HandOver, { handler, signal }: Handling<C>): Work {
     const health = createHealth(context);
     const deliveries = createDeliveries<C>(context, handOver, health, { handler, signal });
-    const waking: HandOver = {
-      ...handOver,
-      async end(end) {
-        await handOver.end(end);
-        deliveries.wake();
-      },
-      async endGap(gap) {
-        await handOver.endGap(gap);
-        deliveries.wake();
-      },
-    };
-    const follower = createFollower(context, waking, health, signal);
+    const follower = createFollower(context, handOver, health, signal);
     const housekeeping = createHousekeeping(context, handOver);
     const loops = [follower, deliveries, housekeeping];
     database.watch?.({

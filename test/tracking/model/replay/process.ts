@@ -101,6 +101,7 @@ export async function openProcess(shared: StoredContext): Promise<Process> {
       database: { ...database, transaction: (work) => halt('transaction', () => database.transaction(work)) },
     },
     await openBoss(shared, { works: false }),
+    () => {},
   );
 
   function check(why = ''): void {
