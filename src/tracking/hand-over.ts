@@ -72,12 +72,8 @@ export function createHandOver({ database, statements, report }: Context, boss: 
     const ended = ends.filter((end) => end.outcome === outcome);
     if (ended.length === 0) return 0;
     const keys = ended.map(({ key }) => key).sort();
-    const links = ended.map(({ key, linkRefId }) => ({ key, link_ref_id: linkRefId }));
-    const rows = await inside.run(statements.end, [JSON.stringify(keys), outcomes[outcome], JSON.stringify(links)]);
-    if (outcome === 'expired') {
-      const errors = ended.map(({ key, error }) => ({ key, last_error: error }));
-      await inside.run(statements.endErrors, [JSON.stringify(errors), JSON.stringify(keys)]);
-    }
+    const polled = ended.map(({ key, linkRefId, error }) => ({ key, link_ref_id: linkRefId, last_error: error }));
+    const rows = await inside.run(statements.end, [JSON.stringify(keys), outcomes[outcome], JSON.stringify(polled)]);
     await send(inside, rows);
     return rows.length;
   }

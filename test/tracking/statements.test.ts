@@ -49,7 +49,6 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['correctToldDues', [0, key]],
     ['giveUp', [keys]],
     ['end', [keys, 1, list]],
-    ['endErrors', [list, keys]],
     ['endLinks', [keys]],
     ['settle', [keys, ends, list, keys]],
     ['followAgain', [list, keys]],

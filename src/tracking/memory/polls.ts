@@ -9,6 +9,8 @@ import { kinds, lastLookMs, lateWaitsOf, maxHoldMs, maxUnknownLooks, outcomes, s
 import type { Row } from '../sql.js';
 import { is, type Memory, type MemoryRow, removeLink } from './rows.js';
 
+type End = Pick<MemoryRow, 'key' | 'link_ref_id' | 'last_error'>;
+
 /** Creates the statements. */
 export function createPollStatements(memory: Memory) {
   const { rows, now, fleet, settings, list, find, listKeys, join, listDue, set, open, heldUntil, takeTokens } = memory;
@@ -84,22 +86,16 @@ export function createPollStatements(memory: Memory) {
       }),
 
     end: (_: string, outcome: number, ends: string) =>
-      join<Pick<MemoryRow, 'key' | 'link_ref_id'>>(ends, is.followed).flatMap(
-        ({ row, entry: { link_ref_id: refId } }) => {
-          const isProven = is.linkProven(row);
-          if (!isProven && refId !== null && row.link_ref_id !== refId) return [];
-          if (outcome === outcomes.expired && !isOver(row)) return [];
-          if (!isProven && refId === null) removeLink(row);
-          else if (row.told_at !== null) {
-            row.context ??= list(is.owner, (link) => link.link_ref_id === refId)[0]?.context ?? null;
-          }
-          return [set(row, steps.end, { outcome })];
-        },
-      ),
-
-    endErrors(errors: string) {
-      for (const { row, entry } of join<Pick<MemoryRow, 'key' | 'last_error'>>(errors)) Object.assign(row, entry);
-    },
+      join<End>(ends, is.followed).flatMap(({ row, entry: { link_ref_id: refId, last_error } }) => {
+        const isProven = is.linkProven(row);
+        if (!isProven && refId !== null && row.link_ref_id !== refId) return [];
+        if (outcome === outcomes.expired && !isOver(row)) return [];
+        if (!isProven && refId === null) removeLink(row);
+        else if (row.told_at !== null) {
+          row.context ??= list(is.owner, (link) => link.link_ref_id === refId)[0]?.context ?? null;
+        }
+        return [set(row, steps.end, { outcome, last_error })];
+      }),
 
     giveBack: (keys: string) =>
       listKeys(keys, is.followed).map((row) => set(row, {}, { due: Math.min(Number(row.due), now()) })),
