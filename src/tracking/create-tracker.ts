@@ -63,12 +63,10 @@ const timedOut = () => new HostedStorageError('unreachable', 'the database did n
 
 async function prepare(context: StoredContext): Promise<void> {
   const { settings, database, log } = context;
-  const fleet = await openSchema(database, settings);
-  if (fleet.rateBefore !== null) {
-    log(
-      'warn',
-      `"maxRequestsPerSecond" of the schema was ${fleet.rateBefore}, and is ${fleet.rate} from now on, for all processes`,
-    );
+  const { rate, rateBefore } = await openSchema(database, settings);
+  if (rate !== rateBefore) {
+    const change = `was ${rateBefore}, and is ${rate} from now on, for all processes`;
+    log('warn', `"maxRequestsPerSecond" of the schema ${change}`);
   }
   if ('pool' in settings.place && opensForEver(settings.place.pool)) {
     log('warn', 'the pool has no "connectionTimeoutMillis": a connection that it opens may stay in the pool for ever');

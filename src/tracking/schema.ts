@@ -122,21 +122,14 @@ export async function planGuard(sql: Sql, schemaName: string): Promise<readonly 
   ];
 }
 
-/** The values that all processes on a schema share. */
-export interface Fleet {
-  /** The limit of requests per second, for all processes together. */
-  readonly rate: number;
-  /** The stored rate before this process created its tracker. Null if the tracker did not change the rate. */
-  readonly rateBefore: number | null;
-}
-
 /**
- * Checks the tables, creates them if they are missing, and stores `maxRequestsPerSecond` if it was given.
+ * Checks the tables, creates them if they are missing, and stores `maxRequestsPerSecond` if it was given. Returns the
+ * limit of requests per second, for all processes together, and the one that was stored before.
  *
  * @throws {HostedStorageError} when the tables are of another version, or when they are missing and may not be created.
  * @throws {HostedConfigError} when the tables belong to another environment or partner.
  */
-export async function openSchema(database: Database, settings: StoredSettings): Promise<Fleet> {
+export async function openSchema(database: Database, settings: StoredSettings) {
   const { schema, migrate, client } = settings;
   let found = await look(database, schema);
   if (found === null) {
@@ -159,14 +152,17 @@ where environment is null`;
   // With another partner id, the same two ids can name another person's job. The partner id of a client is unknown if
   // another copy of this package created the client.
   const partnerId = optionsOf(client).partnerId;
-  if (found.partnerId !== null && partnerId !== undefined && found.partnerId !== partnerId) {
+  if (found.partner_id !== null && partnerId !== undefined && found.partner_id !== partnerId) {
     const message = 'has the jobs of another partner id: the jobs of this partner id need another schema';
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
-  if (found.partnerId === null && partnerId !== undefined) {
+  if (found.partner_id === null && partnerId !== undefined) {
     await database.run(`update ${quote(schema)}.fleet set partner_id = $1::text where partner_id is null`, [partnerId]);
   }
-  return writeRate(database, settings, found.rate);
+  const rateBefore = Number(found.rate);
+  const rate = settings.maxRequestsPerSecond ?? rateBefore;
+  if (rate !== rateBefore) await database.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);
+  return { rate, rateBefore };
 }
 
 export function notMigrated(
@@ -174,14 +170,6 @@ export function notMigrated(
   how = 'set "migrate" to true, or run "npx hosted-client tracking migrate"',
 ): HostedStorageError {
   return new HostedStorageError('not_migrated', `${why}: ${how}`);
-}
-
-interface Found extends Row {
-  readonly version: number;
-  /** Null until the first tracker uses the tables. */
-  readonly environment: string | null;
-  readonly partnerId: string | null;
-  readonly rate: number;
 }
 
 /**
@@ -194,26 +182,17 @@ where n.nspname = $1 and c.relname = $2`;
   return (await sql.run(text, [schema, name])).length > 0;
 }
 
-async function look(sql: Sql, schema: string): Promise<Found | null> {
+/** Reads the version, the environment, the partner id and the rate of the tables. Null if they are missing. */
+async function look(sql: Sql, schema: string): Promise<Row | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
-  const misfit = misfitOf('f', schema, null);
-  const [fleet] = await sql.run(
-    `select version, environment, partner_id, rate, ${misfit} as misfit from ${quote(schema)}.fleet f`,
-  );
-  if (!fleet) return null;
-  const { environment, partner_id: partnerId } = fleet;
-  return {
-    ...fleet,
-    version: Number(fleet.version),
-    environment: typeof environment === 'string' ? environment : null,
-    partnerId: typeof partnerId === 'string' ? partnerId : null,
-    rate: Number(fleet.rate),
-  };
+  const columns = `version, environment, partner_id, rate, ${misfitOf('f', schema, null)} as misfit`;
+  return (await sql.run(`select ${columns} from ${quote(schema)}.fleet f`))[0] ?? null;
 }
 
 /** Reads the version of the tables. Null if they are missing. */
 export async function readVersion(sql: Sql, schema: string): Promise<number | null> {
-  return (await look(sql, schema))?.version ?? null;
+  const found = await look(sql, schema);
+  return found && Number(found.version);
 }
 
 /**
@@ -277,11 +256,4 @@ export async function changeSchema<T>(
     const how = 'run "npx hosted-client tracking migrate" with a role that may';
     throw notMigrated(`this role may not create or change the tables of schema "${schema}" (42501)`, how);
   }
-}
-
-async function writeRate(database: Database, { schema, maxRequestsPerSecond }: StoredSettings, before: number) {
-  const rate = maxRequestsPerSecond ?? before;
-  if (rate === before) return { rate, rateBefore: null };
-  await database.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);
-  return { rate, rateBefore: before };
 }
