@@ -21,11 +21,6 @@ import { assertFits, bossVersionOf, createMisfitError, misfitOf } from './versio
  */
 const foreverSeconds = 315_360_000;
 
-/** Calculates the lease of a message, in seconds. After the lease, another worker gets the message. */
-function leaseSeconds(handlerTimeoutMs: number): number {
-  return Math.ceil((handlerTimeoutMs + beforeHandlerMs) / 1_000);
-}
-
 /** SQLSTATEs that occur when two processes create the same object at the same time. */
 const madeByAnother: ReadonlySet<string | null> = new Set([
   '23505',
@@ -232,7 +227,8 @@ function queueOptions(handlerTimeoutMs: number) {
   // pg-boss counts how many times it delivers a message, and a delivery may end before its handler begins. So the
   // tracker counts the attempts, and pg-boss delivers without a limit, at once after the end of a lease.
   return {
-    expireInSeconds: leaseSeconds(handlerTimeoutMs),
+    // The lease of a message. After it, another worker gets the message.
+    expireInSeconds: Math.ceil((handlerTimeoutMs + beforeHandlerMs) / 1_000),
     retryLimit: 2 ** 31 - 1,
     retryDelay: 0,
     retryBackoff: false,

@@ -124,21 +124,17 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       waitFactor = 1;
       return Math.min(Math.max(nextMs, 5), lookMs);
     }
-    return waitForTokens(
-      most,
-      rows.length,
-      fleet.tokens === null ? 0 : numberOf(fleet, 'tokens'),
-      numberOf(fleet, 'rate'),
-    );
+    return waitForTokens(most, rows.length, fleet);
   }
 
   /** Calculates how long, in ms, to wait until the token bucket has enough tokens for a batch of a reasonable size. */
-  function waitForTokens(most: number, taken: number, tokens: number, rate: number): number {
+  function waitForTokens(most: number, taken: number, fleet: Row): number {
+    const rate = numberOf(fleet, 'rate');
     const burst = Math.max(1, rate / 10);
     const wanted = Math.min(most, Math.max(1, burst * 0.6));
     // If other processes took most of the tokens, this process waits longer the next time.
     waitFactor = taken < wanted / 2 ? Math.min(waitFactor * 1.3, 3) : Math.max(1, waitFactor / 1.3);
-    const ms = ((wanted - (tokens - taken)) / rate) * 1_000 * waitFactor;
+    const ms = ((wanted + taken - numberOf(fleet, 'tokens')) / rate) * 1_000 * waitFactor;
     return Math.min(Math.max(ms, 5), idleMs) * (0.9 + random() * 0.2);
   }
 

@@ -185,13 +185,7 @@ function toCompletion<C extends Json>(
   { status, context }: Given<C>,
   signal: AbortSignal,
 ): Completion<C> {
-  const base = {
-    key,
-    context,
-    linkRefId: textOf(row, 'link_ref_id'),
-    attempt,
-    signal,
-  };
+  const base = { key, context, linkRefId: textOf(row, 'link_ref_id'), attempt, signal };
   const job = jobOf(row);
   if (status) return { ...base, outcome: 'completed', job, status };
   if (numberOf(row, 'outcome') === outcomes.unheard) {

@@ -40,16 +40,8 @@ interface Stored {
   readonly dead: ReadonlyMap<string, number>;
 }
 
-/** Says whether the message is not needed any more. A failed delivery also needs it, except after the last attempt. */
-const isFinished = {
-  begins: false,
-  returned: false,
-  unbegun: false,
-  failed: false,
-  gone: true,
-  done: true,
-  again: true,
-} as const;
+/** After these steps, the message is not needed any more. After a failure, it is, unless that was the last attempt. */
+const ending: ReadonlySet<Step['is']> = new Set(['gone', 'done', 'again']);
 
 /** How long, in ms, the process waits before it tries again to store something. */
 const againMs = 250;
@@ -99,7 +91,7 @@ export function createSettler(
       const failed = steps.filter((item) => item.is === 'failed');
       const dead = await bury(inside, failed);
       const failing = failed.filter(({ message }) => !dead.has(message.id));
-      const finished = steps.filter(({ is, message }) => isFinished[is] || (is === 'failed' && dead.has(message.id)));
+      const finished = steps.filter(({ is, message }) => ending.has(is) || (is === 'failed' && dead.has(message.id)));
       // pg-boss changes a message only if no process has fetched it since.
       const within = { db: inside.boss };
       if (finished.length > 0) await boss.complete(queue, finished.map(attemptOf), null, within);

@@ -73,6 +73,7 @@ export function createWorkingTracker<C extends Json>(
   let work: Work | null = null;
   let stopping: Promise<void> | null = null;
   let comparedAt = clock.elapsed();
+  const wake = () => work?.follower.wake();
   const run: Sql['run'] = (...given) => sqlOf().run(...given);
   const own: Instruments = {
     async readGauges() {
@@ -102,10 +103,6 @@ export function createWorkingTracker<C extends Json>(
     },
   };
   return tracker;
-
-  function wake(): void {
-    work?.follower.wake();
-  }
 
   async function openHandOver(options: { readonly works: boolean }): Promise<HandOver> {
     return createHandOver(context, await openQueue(options), () => work?.deliveries.wake());
