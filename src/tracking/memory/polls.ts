@@ -94,7 +94,7 @@ export function createPollStatements(memory: Memory) {
         else if (row.told_at !== null) {
           row.context ??= list(is.owner, (link) => link.link_ref_id === refId)[0]?.context ?? null;
         }
-        return [set(row, steps.end, { outcome, last_error })];
+        return [set(row, steps.end, { outcome, ...(outcome === outcomes.expired && { last_error }) })];
       }),
 
     giveBack: (keys: string) =>

@@ -68,7 +68,7 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
     /** Says whether work is due, and nothing but the rate of requests delays it. */
     isDue() {
       const isPollDue = memory.heldUntil() <= clock.now() && memory.listDue().length > 0;
-      return isPollDue || queue.nextMs() <= 0;
+      return isPollDue || [...memory.messages.values()].some(({ startAfter }) => startAfter <= clock.now());
     },
   };
 }

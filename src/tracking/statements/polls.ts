@@ -172,12 +172,14 @@ where t.key = $1::uuid and t.state = ${states.tracking} and ${hasNoProof}
 returning t.state`,
 
     /**
-     * Ends jobs that are followed, gives each end its own id, and stores the error of the last poll. If no verified status has named the link of a job, the
-     * job ends without this link and its context. A job without a context gets the one of its proven link. If the link of
-     * a job has changed since the poll, the job is not ended, because its context may have changed too. A job does not expire if it has got a new deadline since the poll.
+     * Ends jobs that are followed, gives each end its own id, and stores the error of the last poll of a job that
+     * expires. If no verified status has named the link of a job, the job ends without this link and its context. A job
+     * without a context gets the one of its proven link. If the link of a job has changed since the poll, the job is not
+     * ended, because its context may have changed too. A job does not expire if it has got a new deadline since the poll.
      * Parameters: $1 keys, $2 outcome, $3 JSON of rows.
      */
-    end: `update ${tracked} t set ${set(steps.end)}, outcome = $2::smallint, last_error = e.last_error,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
+    end: `update ${tracked} t set ${set(steps.end)}, outcome = $2::smallint,
+  last_error = case when $2::smallint = ${outcomes.expired} then e.last_error else t.last_error end,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
 from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text, last_error text)
 where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
   and (${isLinkProven('t')} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)
