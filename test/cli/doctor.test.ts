@@ -1,9 +1,8 @@
 /** The command `doctor`. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { nodeHandler } from 'hosted-client/node';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { receiving, running } from '../sandbox/running.js';
+import { listening, receiving, running } from '../sandbox/running.js';
 import { command, type Env, envOf } from './running.js';
 
 async function well() {
@@ -241,14 +240,11 @@ test('an endpoint that only looks whether there is a signature is found', async 
 test('an endpoint that accepts an unsigned callback is named first, although it then breaks off', async () => {
   const { env } = await well();
   let count = 0;
-  const server = createServer((message, response) => {
+  const url = await listening((message, response) => {
     count += 1;
     if (count === 1) response.end();
     else message.socket.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
   const { code, report } = await examine(env, '--callback', url);
 
@@ -269,13 +265,10 @@ test('an endpoint that does not verify large callbacks is found', async () => {
 
 test('an endpoint that breaks off a large callback is found, with the limits to raise', async () => {
   const { env } = await well();
-  const server = createServer((message, response) => {
+  const url = await listening((message, response) => {
     if (Number(message.headers['content-length']) > 1_000_000) return void response.destroy();
     message.resume().on('end', () => response.writeHead(401).end());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
   const { code, report } = await examine(env, '--callback', url);
 
@@ -286,16 +279,7 @@ test('an endpoint that breaks off a large callback is found, with the limits to 
 
 test('an endpoint with callbacks.handler() is well', async () => {
   const { client, env } = await well();
-  const handle = client.callbacks.handler({ onEvent: () => undefined });
-  const server = createServer(async (message, response) => {
-    let body = '';
-    for await (const chunk of message.setEncoding('utf8')) body += chunk;
-    const { status } = await handle(new Request('http://127.0.0.1/', { method: 'POST', body }));
-    response.writeHead(status).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const url = await listening(nodeHandler(client.callbacks.handler({ onEvent: () => undefined })));
 
   const { code, report } = await examine(env, '--callback', url);
 

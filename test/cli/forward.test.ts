@@ -1,15 +1,13 @@
 /** The command `listen --forward`: what it posts, to whom, and what it tells the service. */
 
 import { createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { CallbackEvent, ConfirmedEvent, HostedClient } from 'hosted-client';
 import { nodeHandler } from 'hosted-client/node';
 import type { SandboxOutcome } from 'hosted-client/sandbox';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { forwardConfirmed } from '../../src/cli/forward-callback.ts';
 import { finishedJob } from '../fixtures/real-payloads.js';
-import { newLink, receiving, running } from '../sandbox/running.js';
+import { newLink, receiving, running, listening as serve } from '../sandbox/running.js';
 import { clientOf, now, sign, signed } from '../support/fake-fetch.js';
 import { listening, listeningTo } from './listening.js';
 import { command } from './running.js';
@@ -18,13 +16,8 @@ import { command } from './running.js';
 async function handling(client: HostedClient, confirm: boolean) {
   const events: (CallbackEvent | ConfirmedEvent)[] = [];
   const onEvent = (event: CallbackEvent | ConfirmedEvent) => void events.push(event);
-  const server = createServer(nodeHandler(client.callbacks.handler({ confirm: confirm as true, onEvent })));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { events, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
+  const handle = client.callbacks.handler({ confirm: confirm as true, onEvent });
+  return { events, url: await serve(nodeHandler(handle)) };
 }
 
 /** Verifies a callback as a program without this package does (docs/protocol.md, sections 5 and 6). */

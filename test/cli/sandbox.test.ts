@@ -1,8 +1,8 @@
 /** The command `sandbox`. */
 
 import { HostedClient } from 'hosted-client';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { newLink, receiving, write } from '../sandbox/running.js';
+import { expect, test } from 'vitest';
+import { newLink, receiving, spyOnWarnings, write } from '../sandbox/running.js';
 import { command, start } from './running.js';
 
 const facts = (stdout: string) => JSON.parse(stdout.slice(0, stdout.indexOf('\n')));
@@ -113,8 +113,7 @@ test('the flags of the wire are options of the service, and are printed for its 
 });
 
 test('sandbox for other machines prints lines that work: URLs for clients here, and for people elsewhere', async () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  spyOnWarnings();
   const { streams, interrupt } = start(['sandbox', '--port', '0', '--host', '0.0.0.0', '--brand', 'acme']);
   await expect.poll(() => streams.stdout).toContain('Ctrl+C');
 
@@ -168,10 +167,9 @@ test.each([
 });
 
 test('listening for others warns', async () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  const warn = spyOnWarnings();
   const { streams } = start(['sandbox', '--port', '0', '--host', '0.0.0.0', '--json']);
   await expect.poll(() => streams.stdout).toContain('\n');
 
   expect(warn).toHaveBeenCalledOnce();
-  warn.mockRestore();
 });

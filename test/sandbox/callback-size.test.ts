@@ -2,7 +2,6 @@
 
 import 'reflect-metadata';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { Controller, Module, Post, Req, Res } from '@nestjs/common';
@@ -13,7 +12,7 @@ import type { HostedClient } from 'hosted-client';
 import { nodeHandler } from 'hosted-client/node';
 import { expect, onTestFinished, test } from 'vitest';
 import { command, envOf } from '../cli/running.js';
-import { newLink, receiving, running } from './running.js';
+import { linkAndReceiver, listening, newLink, running } from './running.js';
 
 // Its types are those of Express 5.
 const express4 = createRequire(import.meta.url)('express-4') as typeof express;
@@ -23,23 +22,13 @@ const usual = { callbackBytes: 1_500_000, callbackRetriesMs: [] };
 /** Starts a listener, and returns the URL that callbacks are posted to. */
 type Start = (handle: ReturnType<typeof nodeHandler>, limit?: number) => Promise<string>;
 
-async function serve(listener: (message: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`;
-}
-
 function startExpress(framework: typeof express): Start {
   return async (handle, limit) => {
     const app = framework();
     app.use(framework.json(limit === undefined ? {} : { limit }));
     app.post('/callbacks', handle);
     app.use(((_error, _request, response, _next) => response.sendStatus(413)) as express.ErrorRequestHandler);
-    return serve(app);
+    return listening(app);
   };
 }
 
@@ -121,9 +110,7 @@ test.each(frameworks)('%s with a limit of 8 MB receives it', async (_, start) =>
 });
 
 test('results with pictures have the given size, and all others are small', async () => {
-  const { received, url } = await receiving();
-  const { sandbox, client } = await running({ ...usual, callbackBytes: 200_000, reviewMs: 0 });
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, received, refId } = await linkAndReceiver({ ...usual, callbackBytes: 200_000, reviewMs: 0 });
 
   for (const outcome of ['id_verified', 'review_rejected', 'id_not_found'] as const) await sandbox.play(refId, outcome);
   await sandbox.idle();

@@ -1,11 +1,9 @@
 /** Callbacks of a sandbox: what is posted, where, in which order, and how often. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { SandboxCallback, SandboxOutcome } from 'hosted-client/sandbox';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hmac } from '../testing/partner.js';
-import { newLink, receiving, running } from './running.js';
+import { linkAndReceiver, listening, newLink, playAndReceive, receiving, running, runningLink } from './running.js';
 
 test.each([
   ['approved', ['0810'], 'succeeded'],
@@ -18,12 +16,7 @@ test.each([
 ] satisfies [SandboxOutcome, string[], string][])(
   'the outcome %s posts %j in this order, and job status is %s',
   async (outcome, codes, state) => {
-    const { sandbox, client } = await running();
-    const { received, url } = await receiving();
-    const link = await client.links.create({ ...newLink, callbackUrl: url });
-
-    const job = await sandbox.play(link.refId, outcome);
-    await sandbox.idle();
+    const { sandbox, client, received, job } = await playAndReceive({ outcome });
 
     expect(received.map(({ body }) => body.ResultCode)).toEqual(codes);
     expect(sandbox.callbacks.map(({ resultCode }) => resultCode)).toEqual(codes);
@@ -34,8 +27,7 @@ test.each([
 );
 
 test('a job is pending while it is under review', async () => {
-  const { sandbox, client } = await running({ reviewMs: 60_000 });
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink({}, { reviewMs: 60_000 });
 
   const job = await sandbox.play(link.refId, 'review_approved');
 
@@ -43,12 +35,7 @@ test('a job is pending while it is under review', async () => {
 });
 
 test('a callback is signed by the key of its environment, and names its job and link', async () => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving();
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-
-  const job = await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
+  const { received, link, job } = await playAndReceive();
 
   const { timestamp, signature, PartnerParams } = (received[0]?.body ?? {}) as Record<string, string>;
   expect(signature).toBe(hmac('sandbox-test-key', String(timestamp)));
@@ -56,12 +43,7 @@ test('a callback is signed by the key of its environment, and names its job and 
 });
 
 test('a callback refused twice and then accepted is delivered once more and not again', async () => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving(503, 500);
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-
-  await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
+  const { sandbox, received } = await playAndReceive({ statuses: [503, 500] });
 
   expect(received).toHaveLength(3);
   expect(received[2]).toEqual(received[0]);
@@ -71,9 +53,7 @@ test('a callback refused twice and then accepted is delivered once more and not 
 });
 
 test('the next callback of a job waits for the one before, and those of other jobs do not', async () => {
-  const { sandbox, client } = await running({ callbackRetriesMs: [20] });
-  const { received, url } = await receiving(503);
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, received, link } = await linkAndReceiver({ statuses: [503], callbackRetriesMs: [20] });
 
   const [first, second] = [await sandbox.play(link.refId, 'id_verified'), await sandbox.play(link.refId, 'rejected')];
   await sandbox.idle();
@@ -88,12 +68,7 @@ test('the next callback of a job waits for the one before, and those of other jo
 });
 
 test('a callback that is refused for ever is given up, and the next one follows', async () => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving(500, 500, 500);
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-
-  await sandbox.play(link.refId, 'id_verified');
-  await sandbox.idle();
+  const { sandbox, received } = await playAndReceive({ outcome: 'id_verified', statuses: [500, 500, 500] });
 
   expect(sandbox.callbacks.map(({ state, attempts }) => [state, attempts.length])).toEqual([
     ['gave_up', 3],
@@ -103,8 +78,7 @@ test('a callback that is refused for ever is given up, and the next one follows'
 });
 
 test('where nothing listens, the attempt says so', async () => {
-  const { sandbox, client } = await running({ callbackRetriesMs: [] });
-  const link = await client.links.create({ ...newLink, callbackUrl: 'http://127.0.0.1:9/' });
+  const { sandbox, link } = await runningLink({ callbackUrl: 'http://127.0.0.1:9/' }, { callbackRetriesMs: [] });
 
   await sandbox.play(link.refId, 'approved');
   await sandbox.idle();
@@ -131,12 +105,7 @@ test('links without a callback URL have that of defaultCallbackUrl, or no callba
 });
 
 test('a redirect is not followed', async () => {
-  const { sandbox, client } = await running({ callbackRetriesMs: [] });
-  const { received, url } = await receiving(302);
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-
-  await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
+  const { sandbox, received } = await playAndReceive({ statuses: [302], callbackRetriesMs: [] });
 
   expect(received.map(({ path }) => path)).toEqual(['/callbacks']);
   expect(sandbox.callbacks[0]).toMatchObject({
@@ -152,8 +121,7 @@ test.each([
   'http://169.254.169.254/latest/meta-data',
   'http://[::ffff:192.0.2.1]/',
 ])('%s is not on this machine: nothing is sent there, and it is not tried again', async (callbackUrl) => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create({ ...newLink, callbackUrl });
+  const { sandbox, link } = await runningLink({ callbackUrl });
 
   await sandbox.play(link.refId, 'approved');
   await sandbox.idle();
@@ -178,11 +146,7 @@ test.each(['127.0.0.1', '127.1', '2130706433', 'localhost', '[::ffff:127.0.0.1]'
 );
 
 test('resend() posts once, whatever comes of it', async () => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving(200, 500);
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-  await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
+  const { sandbox, received } = await playAndReceive({ statuses: [200, 500] });
 
   const again = await sandbox.resend(1);
 
@@ -192,11 +156,7 @@ test('resend() posts once, whatever comes of it', async () => {
 });
 
 test.each(['forged', 'stale', 'altered', 'unsigned'] as const)('resend() makes a callback %s', async (variant) => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving();
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-  await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
+  const { sandbox, received } = await playAndReceive();
 
   await sandbox.resend(1, { variant });
 
@@ -208,15 +168,11 @@ test.each(['forged', 'stale', 'altered', 'unsigned'] as const)('resend() makes a
 });
 
 test('a receiver that responds in pieces or breaks off after its status has responded', async () => {
-  const server = createServer((_message, response) => {
+  const callbackUrl = await listening((_message, response) => {
     response.writeHead(200).write('half');
     setImmediate(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { sandbox, client } = await running();
-  const callbackUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const link = await client.links.create({ ...newLink, callbackUrl });
+  const { sandbox, link } = await runningLink({ callbackUrl });
 
   await sandbox.play(link.refId, 'approved');
   await sandbox.idle();
@@ -255,9 +211,7 @@ const inAnHour = { callbackRetriesMs: [3_600_000, 3_600_000] };
 
 /** A callback that failed once with 500, and waits for an hour. */
 async function waiting() {
-  const { received, url } = await receiving(500);
-  const { sandbox, client } = await running(inAnHour);
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, received, refId } = await linkAndReceiver({ statuses: [500], ...inAnHour });
   await sandbox.play(refId, 'id_verified');
   await expect.poll(() => sandbox.callbacks[0]?.attempts.length).toBe(1);
   return { sandbox, received };
@@ -327,11 +281,7 @@ test('a callback that was given up is posted once if retryNow is called twice at
 test.each(['retryNow', 'stopTrying'] as const)(
   '%s() rejects for a callback that is unknown or delivered',
   async (name) => {
-    const { sandbox, client } = await running();
-    const { url } = await receiving();
-    const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
-    await sandbox.play(refId, 'approved');
-    await sandbox.idle();
+    const { sandbox } = await playAndReceive();
 
     for (const id of [1, 9]) {
       await expect(sandbox[name](id)).rejects.toMatchObject({ code: 'validation', issues: [{ path: 'callbackId' }] });
@@ -340,11 +290,7 @@ test.each(['retryNow', 'stopTrying'] as const)(
 );
 
 test('a copy names its variant and the callback that it is a copy of', async () => {
-  const { sandbox, client } = await running();
-  const { url } = await receiving();
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
-  await sandbox.play(refId, 'approved');
-  await sandbox.idle();
+  const { sandbox } = await playAndReceive();
 
   await sandbox.resend(1, { variant: 'forged' });
   await sandbox.resend(2);
@@ -373,8 +319,7 @@ test('onCallback receives a callback after each delivery', async () => {
     seen.push([state, attempts.at(-1)?.status ?? null]);
     throw new Error('of the caller');
   };
-  const { sandbox, client } = await running({ onCallback });
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, refId } = await runningLink({ callbackUrl: url }, { onCallback });
   await sandbox.play(refId, 'approved');
   await sandbox.idle();
 

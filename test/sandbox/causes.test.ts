@@ -1,11 +1,9 @@
 /** Twenty planted faults: the console names the cause on its first page, or on the page of the first failure. */
 
 import { createHash, createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { MockFault } from 'hosted-client/testing';
-import { expect, onTestFinished, test } from 'vitest';
-import { newLink, running, write } from './running.js';
+import { expect, test } from 'vitest';
+import { listening, newLink, running, write } from './running.js';
 
 type Started = Awaited<ReturnType<typeof running>>;
 
@@ -42,12 +40,10 @@ const fault =
 const callback =
   (status: number, text = '') =>
   async ({ sandbox, client }: Started) => {
-    const server = createServer((message, response) => {
+    const url = await listening((message, response) => {
       message.resume().on('end', () => response.writeHead(status).end(text));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    await play({ sandbox, client }, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    await play({ sandbox, client }, url);
   };
 
 async function play({ sandbox, client }: Pick<Started, 'sandbox' | 'client'>, callbackUrl: string) {

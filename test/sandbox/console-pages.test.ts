@@ -2,8 +2,6 @@
 
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HostedClient } from 'hosted-client';
@@ -11,9 +9,20 @@ import { nodeHandler } from 'hosted-client/node';
 import type { SandboxOptions } from 'hosted-client/sandbox';
 import { createTestClock } from 'hosted-client/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { control, newLink, preOf, receiving, running, runShell, submit } from './running.js';
-
-const read = async (url: string) => (await fetch(url)).text();
+import {
+  control,
+  linkAndReceiver,
+  listening,
+  newLink,
+  playAndReceive,
+  preOf,
+  read,
+  receiving,
+  running,
+  runningLink,
+  runShell,
+  submit,
+} from './running.js';
 
 const nextMillisecond = (now = Date.now()) => expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(now);
 
@@ -26,13 +35,6 @@ function responding(status: number, respond: (body: string) => string) {
     for await (const chunk of message.setEncoding('utf8')) text += chunk;
     response.writeHead(status).end(respond(text));
   });
-}
-
-async function listening(listener: RequestListener) {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`;
 }
 
 test('a request’s page shows what was sent and answered, with long strings shortened', async () => {
@@ -164,9 +166,7 @@ test('a callback’s page shows what was posted, and what the receiver answered'
 });
 
 test('a waiting callback is posted and stopped over HTTP', async () => {
-  const { sandbox, client } = await running({ callbackRetriesMs: [3_600_000, 3_600_000] });
-  const { url } = await receiving(500, 500);
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, refId } = await linkAndReceiver({ statuses: [500, 500], callbackRetriesMs: [3_600_000, 3_600_000] });
   await sandbox.play(refId, 'approved');
   await expect.poll(() => sandbox.callbacks[0]?.attempts.length).toBe(1);
 
@@ -189,11 +189,7 @@ test.each([
   ['altered', 401, 'Rejected, as it should be', false],
   ['forged', 500, 'Gave up', true],
 ] as const)('a copy that is %s and gets %i is shown as "%s"', async (variant, status, title, isFailed) => {
-  const { sandbox, client } = await running({ callbackRetriesMs: [] });
-  const { url } = await receiving(200, status);
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
-  await sandbox.play(refId, 'approved');
-  await sandbox.idle();
+  const { sandbox } = await playAndReceive({ statuses: [200, status], callbackRetriesMs: [] });
   await sandbox.resend(1, { variant });
 
   const html = await read(`${sandbox.origin}/console/callbacks/2`);
@@ -324,8 +320,7 @@ test('everything is deleted after a question, and the page says what went', asyn
 });
 
 test('a link’s page says that the link is gone after a reset', async () => {
-  const { sandbox, client } = await running();
-  const { refId } = await client.links.create(newLink);
+  const { sandbox, refId } = await runningLink();
   await sandbox.reset();
 
   const response = await fetch(`${sandbox.origin}/console/links/${refId}`);
@@ -334,9 +329,7 @@ test('a link’s page says that the link is gone after a reset', async () => {
 });
 
 test('filters, search and "older" reach every entry that is remembered', async () => {
-  const { sandbox, client } = await running();
-  const { url } = await receiving();
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, client, refId } = await linkAndReceiver();
   // Entries of one millisecond have no order that a reader could expect.
   await nextMillisecond();
   const job = await sandbox.play(refId, 'approved');
@@ -366,9 +359,7 @@ test('filters, search and "older" reach every entry that is remembered', async (
 });
 
 test('"older" reaches every job of a link, however much happened to each', async () => {
-  const { sandbox, client } = await running();
-  const { url } = await receiving();
-  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, refId } = await linkAndReceiver();
   for (let i = 0; i < 60; i += 1) await sandbox.play(refId, i < 45 ? 'id_verified' : 'never');
   await sandbox.idle();
 

@@ -3,9 +3,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ago } from '../../src/sandbox/pages/console-script.js';
-import { completionUrl, newLink, preOf, receiving, running, runShell, submit } from './running.js';
-
-const read = async (url: string) => (await fetch(url)).text();
+import {
+  completionUrl,
+  linkAndReceiver,
+  newLink,
+  playAndReceive,
+  preOf,
+  read,
+  running,
+  runningLink,
+  runShell,
+  submit,
+} from './running.js';
 
 test('the front page shows requests and callbacks, each with its ids and the reason of its failure', async () => {
   const { sandbox, client } = await running({ defaultCallbackUrl: 'http://127.0.0.1:9/' });
@@ -67,9 +76,7 @@ test('an empty console begins with the variables of each shell, and with a first
 });
 
 test('a link’s story is told from its creation to its confirmation', async () => {
-  const { sandbox, client } = await running();
-  const { url } = await receiving(503);
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, client, link } = await linkAndReceiver({ statuses: [503] });
   await fetch(link.url);
   const job = await sandbox.play(link.refId, 'approved');
   await sandbox.idle();
@@ -85,8 +92,7 @@ test('a link’s story is told from its creation to its confirmation', async () 
 });
 
 test('the console disables a link, and says so on the page that it was done on', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink();
 
   const response = await fetch(`${sandbox.origin}/console/links/${link.refId}/disable`, {
     method: 'POST',
@@ -100,8 +106,7 @@ test('the console disables a link, and says so on the page that it was done on',
 });
 
 test.each(['//evil.example/', '//evil.example', '/\\evil.example/'])('a page at %s leads nowhere', async (path) => {
-  const { sandbox, client } = await running();
-  const { refId } = await client.links.create(newLink);
+  const { sandbox, refId } = await runningLink();
 
   const response = await fetch(`${sandbox.origin}/console/links/${refId}/disable`, {
     method: 'POST',
@@ -113,9 +118,7 @@ test.each(['//evil.example/', '//evil.example', '/\\evil.example/'])('a page at 
 });
 
 test('the console completes and fails jobs, and posts their results', async () => {
-  const { sandbox, client } = await running({ reviewMs: 60_000 });
-  const { received, url } = await receiving();
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
+  const { sandbox, client, received, link } = await linkAndReceiver({ reviewMs: 60_000 });
   const [first, second] = [await sandbox.play(link.refId, 'never'), await sandbox.play(link.refId, 'never')];
   const complete = (job: { userId: string; jobId: string }, outcome: string) =>
     submit(completionUrl(sandbox, job), { outcome });
@@ -130,8 +133,7 @@ test('the console completes and fails jobs, and posts their results', async () =
 });
 
 test('a job that is completed during its review is not completed again', async () => {
-  const { sandbox, client } = await running({ reviewMs: 500 });
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink({}, { reviewMs: 500 });
   const job = await sandbox.play(link.refId, 'review_approved');
 
   await submit(completionUrl(sandbox, job), { outcome: 'rejected' });
@@ -143,8 +145,7 @@ test('a job that is completed during its review is not completed again', async (
 });
 
 test('a page that is older than the result changes nothing of it', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink();
   const job = await sandbox.play(link.refId, 'approved');
 
   await submit(completionUrl(sandbox, job), { outcome: 'rejected' });
@@ -153,8 +154,7 @@ test('a page that is older than the result changes nothing of it', async () => {
 });
 
 test('nothing is waited for once a job was completed during its review', async () => {
-  const { sandbox, client } = await running({ reviewMs: 3_600_000 });
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink({}, { reviewMs: 3_600_000 });
   const job = await sandbox.play(link.refId, 'review_approved');
 
   await submit(completionUrl(sandbox, job), { outcome: 'rejected' });
@@ -164,11 +164,7 @@ test('nothing is waited for once a job was completed during its review', async (
 });
 
 test('the console sends callbacks again', async () => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving();
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-  await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
+  const { sandbox, received } = await playAndReceive();
 
   await submit(`${sandbox.origin}/console/callbacks/1/resend`, { variant: 'genuine' });
   await submit(`${sandbox.origin}/console/callbacks/1/resend`, { variant: 'unsigned' });

@@ -1,7 +1,7 @@
 /** The controls over HTTP. */
 
 import { expect, test } from 'vitest';
-import { control, newLink, receiving, running } from './running.js';
+import { control, newLink, playAndReceive, running, runningLink } from './running.js';
 
 test('GET /health says ok', async () => {
   const { sandbox } = await running();
@@ -35,8 +35,7 @@ test.each([
   ['idType', { idType: { country: 'GH', idType: 'VOTER' } }, 'must be one of the ID types that the link accepts'],
   ['colour', { colour: 'blue' }, 'is not a known property'],
 ])('POST /control/play names a wrong %s and what would be right', async (path, members, message) => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, link } = await runningLink();
 
   const response = await control(sandbox.origin, 'play', { refId: link.refId, outcome: 'approved', ...members });
 
@@ -64,11 +63,7 @@ test('GET /control/requests gives requests, or those after one', async () => {
 });
 
 test('GET /control/callbacks gives callbacks, and POST …/resend sends one again', async () => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving();
-  const link = await client.links.create({ ...newLink, callbackUrl: url });
-  await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
+  const { sandbox, received } = await playAndReceive();
 
   const again = await control(sandbox.origin, 'callbacks/1/resend', {});
   const forged = await control(sandbox.origin, 'callbacks/1/resend', { variant: 'forged' });
@@ -82,8 +77,7 @@ test('GET /control/callbacks gives callbacks, and POST …/resend sends one agai
 });
 
 test('POST …/resend responds with 404 for an unknown callback and 400 for an unknown variant', async () => {
-  const { sandbox, client } = await running({ defaultCallbackUrl: 'http://127.0.0.1:9/' });
-  const link = await client.links.create(newLink);
+  const { sandbox, link } = await runningLink({}, { defaultCallbackUrl: 'http://127.0.0.1:9/' });
   await sandbox.play(link.refId, 'approved');
   await sandbox.idle();
 

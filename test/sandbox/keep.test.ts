@@ -19,7 +19,7 @@ import { HostedClient, HostedConfigError } from 'hosted-client';
 import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
 import { createMockService } from 'hosted-client/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newLink, receiving, running } from './running.js';
+import { newLink, receiving, running, spyOnWarnings } from './running.js';
 
 function folderOfTest(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
@@ -156,8 +156,7 @@ test.each([
 ])('a file with %s is set aside and named, and the sandbox begins anew', async (_what, text) => {
   const folder = folderOfTest();
   writeFileSync(join(folder, 'sandbox.json'), text);
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  const warn = spyOnWarnings();
 
   const { sandbox } = await running({ folder });
 
@@ -173,8 +172,7 @@ test.each([[[1, 2]], [['key', 'soon']], [['key']]])('a file with %j as what was 
   await first.client.links.create(newLink);
   await first.sandbox.stop();
   writeFileSync(join(folder, 'sandbox.json'), JSON.stringify({ ...state(folder), opened: [pair] }));
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  spyOnWarnings();
 
   const { sandbox } = await running({ folder });
 
@@ -278,19 +276,11 @@ test('a lock that is a file of something else is named', async () => {
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** Listens to the warnings of the process. */
-function warnings(): readonly string[] {
-  const lines: string[] = [];
-  const spy = vi.spyOn(process, 'emitWarning').mockImplementation((line) => void lines.push(String(line)));
-  onTestFinished(() => spy.mockRestore());
-  return lines;
-}
-
 describe('other users', { tags: ['posix'] }, () => {
   test.each(['new', 'empty'])('can use nothing in a folder that was %s, with a umask of 0', async (kind) => {
     const before = process.umask(0);
     onTestFinished(() => void process.umask(before));
-    const lines = warnings();
+    const warn = spyOnWarnings();
     const folder = join(folderOfTest(), 'state');
     if (kind === 'empty') mkdirSync(folder, { mode: 0o777 });
 
@@ -303,7 +293,7 @@ describe('other users', { tags: ['posix'] }, () => {
       ['sandbox.json', '600'],
       ['sandbox.lock', '600'],
     ]);
-    expect(lines).toEqual([]);
+    expect(warn.mock.calls.map(([line]) => line)).toEqual([]);
   });
 
   test('are kept out of the sandbox’s files in a folder of theirs, and a warning says so', async () => {
@@ -317,14 +307,14 @@ describe('other users', { tags: ['posix'] }, () => {
       chmodSync(join(folder, name), 0o666);
     }
     chmodSync(folder, 0o777);
-    const lines = warnings();
+    const warn = spyOnWarnings();
 
     const { client } = await running({ folder });
 
     expect((await client.links.get(refId)).refId).toBe(refId);
     expect(files.map((name) => modeOf(join(folder, name)))).toEqual(['600', '600', '600', '666']);
     expect(modeOf(folder)).toBe('777');
-    expect(lines).toEqual([
+    expect(warn.mock.calls.map(([line]) => line)).toEqual([
       expect.stringMatching(/sandbox\.json: it is narrowed now$/),
       expect.stringMatching(/sandbox\.json\.unreadable-1: it is narrowed now$/),
       `Other users of this machine can replace the files of the sandbox in ${folder}: chmod go-w ${folder}`,
@@ -361,13 +351,13 @@ describe('other users', { tags: ['posix'] }, () => {
     const target = join(folderOfTest(), 'target');
     writeFileSync(target, 'of another program', { mode: 0o640 });
     plant(join(folder, 'sandbox.json'), target);
-    const lines = warnings();
+    const warn = spyOnWarnings();
 
     const { sandbox, client } = await start({ folder });
     const { refId } = await client.links.create(newLink);
     await sandbox.stop();
 
-    expect(lines).toEqual([expect.stringContaining('has renamed the file to')]);
+    expect(warn.mock.calls.map(([line]) => line)).toEqual([expect.stringContaining('has renamed the file to')]);
     expect(state(folder).service).toContain(refId);
     expect([readFileSync(target, 'utf8'), modeOf(target)]).toEqual(['of another program', '640']);
   });
@@ -383,8 +373,7 @@ describe('other users', { tags: ['posix'] }, () => {
 });
 
 test('a state that cannot be written leaves no other file', async () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  const warn = spyOnWarnings();
   const folder = folderOfTest();
   const { sandbox } = await start({ folder });
   // The state is written beside it, but cannot replace it.

@@ -1,7 +1,7 @@
 /** The page of a link, as a browser without script and a script without browser meet it. */
 
 import { expect, test } from 'vitest';
-import { newLink, receiving, running, submit } from './running.js';
+import { newLink, receiving, running, runningLink, submit } from './running.js';
 
 const idTypes = [
   { country: 'NG', idType: 'BVN', verificationMethod: 'enhanced_kyc' },
@@ -16,8 +16,7 @@ async function read(url: string) {
 }
 
 test('a link’s page shows company, ID types, consent and outcomes, and says that it is a simulation', async () => {
-  const { client } = await running();
-  const link = await client.links.create({ ...newLink, idTypes });
+  const { link } = await runningLink({ idTypes });
 
   const { status, html } = await read(link.url);
 
@@ -46,8 +45,7 @@ test('posting the form plays the outcome, posts the result, and leads to the job
 });
 
 test('the page of a job that is under review says so', async () => {
-  const { client } = await running({ reviewMs: 60_000 });
-  const link = await client.links.create(newLink);
+  const { link } = await runningLink({}, { reviewMs: 60_000 });
 
   const response = await submit(link.url, { ...complete, outcome: 'review_approved' });
 
@@ -74,8 +72,7 @@ test.each([
   ['outcome', { consent: 'yes', outcome: 'approve' }, 'Choose one of the outcomes'],
   ['id', { ...complete, id: 'NG:PASSPORT' }, 'Choose one of the IDs that the link accepts: NG:BVN, GH:DRIVERS_LICENSE'],
 ])('a form with a wrong %s gets 400 and says what would be right', async (field, fields, message) => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create({ ...newLink, idTypes });
+  const { sandbox, link } = await runningLink({ idTypes });
 
   const response = await submit(link.url, fields as Record<string, string>);
   const html = await response.text();
@@ -222,8 +219,7 @@ test.each([
 });
 
 test('a script that accepts JSON is answered in JSON, and is led to the control', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create({ ...newLink, idTypes });
+  const { sandbox, client, link } = await runningLink({ idTypes });
   const used = await client.links.create(newLink);
   await client.links.disable(used.refId);
   const headers = { accept: 'application/json, text/plain, */*' };
@@ -264,8 +260,10 @@ test.each([
   ['multipart/form-data; boundary=a', '--a--'],
   ['text/plain', 'consent=yes&outcome=approved'],
 ])('a form of the type %s gets 415, and is told what to send', async (type, body) => {
-  const { sandbox, client } = await running();
-  const { url } = await client.links.create(newLink);
+  const {
+    sandbox,
+    link: { url },
+  } = await runningLink();
 
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': type, accept: 'text/html' }, body });
 
@@ -299,8 +297,7 @@ test('a name cannot turn the direction of the words around it, and the choice of
 });
 
 test('pages have no inline script or style, and nothing from elsewhere', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create({ ...newLink, idTypes });
+  const { sandbox, link } = await runningLink({ idTypes });
 
   for (const path of ['/', `/links/${link.refId}`, `/console/links/${link.refId}`]) {
     const { html } = await read(sandbox.origin + path);
@@ -313,8 +310,7 @@ test('pages have no inline script or style, and nothing from elsewhere', async (
 });
 
 test('without a script, the page of a job leads to itself, whatever its id', async () => {
-  const { sandbox, client } = await running();
-  const { refId } = await client.links.create(newLink);
+  const { sandbox, refId } = await runningLink();
   const { jobId } = sandbox.service.sandbox.jobs.start({ linkRefId: refId, jobId: 'a?b #1' });
   const url = `${sandbox.origin}/links/${refId}/jobs/${encodeURIComponent(jobId)}`;
 

@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import type { MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { newLink, running, write } from './running.js';
+import { running, runningLink, write } from './running.js';
 
 /** Signs a body by hand, as a partner does. */
 const signed = (members: object = {}, key = 'sandbox-test-key') => {
@@ -103,8 +103,7 @@ test('failureRate is named as an injected fault', async () => {
 });
 
 test('a record has the link and the job that the request was about, and no reason if it succeeded', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink();
   await client.links.get(link.refId);
   const job = await sandbox.play(link.refId, 'approved');
   await client.jobs.status(job);

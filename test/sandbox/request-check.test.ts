@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { control, newLink, running, write } from './running.js';
+import { control, newLink, running, runningLink, write } from './running.js';
 
 /** The first line that comes back for what is written on a socket. */
 async function firstLine(port: number, text: string): Promise<string> {
@@ -78,8 +78,7 @@ test('allowedHosts lets further names in, with a port of their own or without', 
 test.each(['https://evil.example', 'null', 'http://127.0.0.1:1', 'http://127.0.0.1', 'file://'])(
   'a write with the origin %s gets 403, whatever its address',
   async (origin) => {
-    const { port, sandbox, client } = await running();
-    const link = await client.links.create(newLink);
+    const { port, sandbox, client, link } = await runningLink();
     const paths = [
       '/control/reset',
       `/links/${link.refId}`,
@@ -99,8 +98,7 @@ test.each(['https://evil.example', 'null', 'http://127.0.0.1:1', 'http://127.0.0
 test.each([undefined, 'own', 'https://evil.example'])(
   'a write that is cross-site gets 403, and changes nothing, with the origin %s',
   async (origin) => {
-    const { port, sandbox, client } = await running();
-    const link = await client.links.create(newLink);
+    const { port, sandbox, link } = await runningLink();
     const own = origin === 'own' ? sandbox.origin : origin;
     const headers = { ...json, 'sec-fetch-site': 'cross-site', ...(own && { origin: own }) };
 
@@ -113,8 +111,7 @@ test.each([undefined, 'own', 'https://evil.example'])(
 );
 
 test('an end user may come from another site, and an image opens no link', async () => {
-  const { port, sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { port, sandbox, link } = await runningLink();
   const open = async (site: string, destination: string) => {
     const headers = { 'sec-fetch-site': site, 'sec-fetch-dest': destination };
     const { status } = await write(port, { path: `/links/${link.refId}`, headers });
@@ -255,8 +252,7 @@ test('a body over 1 MB gets 413, whether its length is told before or not', asyn
 });
 
 test('every page forbids what is not its own, framing, and telling others where one was', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, link } = await runningLink();
 
   for (const path of [
     '/',

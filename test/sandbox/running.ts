@@ -1,12 +1,12 @@
 /** A sandbox for one test, a client of it, a server that receives its callbacks, and requests as they are written. */
 
 import { execFile } from 'node:child_process';
-import { createServer, request as requestHttp } from 'node:http';
+import { createServer, type RequestListener, request as requestHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { HostedClient } from 'hosted-client';
-import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
-import { onTestFinished } from 'vitest';
+import { type SandboxOptions, type SandboxOutcome, startSandbox } from 'hosted-client/sandbox';
+import { onTestFinished, vi } from 'vitest';
 
 /** Starts a sandbox that stops with the test. Its callbacks are small. */
 export async function running(options: SandboxOptions = {}) {
@@ -22,6 +22,27 @@ export const newLink = {
   callbackUrl: null,
 };
 
+/** A server on this machine that ends with the test; gives its URL for callbacks. */
+export async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`;
+}
+
+/** The warnings of this process, which writes none of them during the test. */
+export function spyOnWarnings() {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
+  return warn;
+}
+
+/** The text at a URL. */
+export const read = async (url: string) => (await fetch(url)).text();
+
 export interface ReceivedCallback {
   readonly body: Record<string, unknown>;
   /** The body as it came, and its type. */
@@ -30,10 +51,42 @@ export interface ReceivedCallback {
   readonly path: string;
 }
 
+/** A sandbox for one test, and a link in it. */
+export async function runningLink(
+  fields: Partial<Parameters<HostedClient['links']['create']>[0]> = {},
+  options: SandboxOptions = {},
+) {
+  const started = await running(options);
+  const link = await started.client.links.create({ ...newLink, ...fields });
+  return { ...started, link, refId: link.refId };
+}
+
+interface Receiving extends SandboxOptions {
+  /** What the receiver responds with, one after another, and then with 200. */
+  readonly statuses?: readonly number[];
+}
+
+/** A sandbox for one test with a link, and a server that receives its callbacks. */
+export async function linkAndReceiver({ statuses = [], ...options }: Receiving = {}) {
+  const receiver = await receiving(...statuses);
+  return { ...receiver, ...(await runningLink({ callbackUrl: receiver.url }, options)) };
+}
+
+/** The same, after an outcome was played, and its callbacks have come to their end. */
+export async function playAndReceive({
+  outcome = 'approved',
+  ...given
+}: Receiving & { outcome?: SandboxOutcome } = {}) {
+  const world = await linkAndReceiver(given);
+  const job = await world.sandbox.play(world.refId, outcome);
+  await world.sandbox.idle();
+  return { ...world, job };
+}
+
 /** A server that receives callbacks; each is answered with the next of `statuses`, and then with 200. */
 export async function receiving(...statuses: readonly number[]) {
   const received: ReceivedCallback[] = [];
-  const server = createServer(async (message, response) => {
+  const url = await listening(async (message, response) => {
     let text = '';
     for await (const chunk of message.setEncoding('utf8')) text += chunk;
     received.push({
@@ -45,13 +98,7 @@ export async function receiving(...statuses: readonly number[]) {
     const status = statuses[received.length - 1] ?? 200;
     response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { received, url: `http://127.0.0.1:${port}/callbacks`, port };
+  return { received, url, port: Number(new URL(url).port) };
 }
 
 export interface Written {

@@ -1,16 +1,13 @@
 /** A sandbox from start to stop, and the calls of a client in between. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { HostedClient, HostedConfigError } from 'hosted-client';
 import { type SandboxOptions, type SandboxRequest, startSandbox } from 'hosted-client/sandbox';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { newLink, running, submit, write } from './running.js';
+import { expect, test } from 'vitest';
+import { newLink, receiving, running, runningLink, spyOnWarnings, submit, write } from './running.js';
 
 test('a client creates a link, its outcome is played, and its status is fetched', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink();
 
   const job = await sandbox.play(link.refId, 'approved');
   const status = await client.jobs.status({ ...job, history: true });
@@ -32,8 +29,7 @@ test('both environments are on one port, and know nothing of each other', async 
 });
 
 test('the controls of the testing kit act on the same links and jobs', async () => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, client, link } = await runningLink();
   const job = sandbox.service.sandbox.jobs.start({ linkRefId: link.refId });
   sandbox.service.sandbox.failNext('jobs.status', { kind: 'status', status: 503 });
 
@@ -119,8 +115,7 @@ test('failureRate has its share of requests that get 503, the same for the same 
 
 test('the same seed and the same requests give the same ids and results', async () => {
   const story = async () => {
-    const { sandbox, client } = await running({ seed: 5 });
-    const link = await client.links.create(newLink);
+    const { sandbox, client, link } = await runningLink({}, { seed: 5 });
     const job = await sandbox.play(link.refId, 'review_rejected');
     await sandbox.idle();
     const { hostedJobId, state } = await client.jobs.status({ ...job, history: true }).then((status) => ({
@@ -134,10 +129,7 @@ test('the same seed and the same requests give the same ids and results', async 
 });
 
 test('a port in use rejects with HostedConfigError, and names it', async () => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const { port } = await receiving();
 
   const error = await startSandbox({ port }).catch((reason: unknown) => reason);
 
@@ -178,8 +170,7 @@ test('every wrong option is named at once', async () => {
 });
 
 test('listening for others is a choice that warns, and loopback does not', async () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  const warn = spyOnWarnings();
 
   await running();
   expect(warn).not.toHaveBeenCalled();
@@ -190,8 +181,7 @@ test('listening for others is a choice that warns, and loopback does not', async
 });
 
 test('on all addresses, links lead to an address of the network, and that address is a name of the sandbox', async () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  spyOnWarnings();
   const { client, port } = await running({ host: '0.0.0.0' });
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
 
@@ -210,8 +200,7 @@ test.each([
   ['0:0:0:0:0:0:0:1', '[::1]'],
   ['127.1', '127.0.0.1'],
 ])('a sandbox at %s has the name %s, for clients, end users and callbacks', async (host, name) => {
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  const warn = spyOnWarnings();
   const { sandbox, client, port } = await running({ host });
   const link = await client.links.create({ ...newLink, callbackUrl: `http://${name}:${port}/` });
 
@@ -224,8 +213,7 @@ test.each([
 });
 
 test('an address that this machine does not have is refused, and no warning repeats it', async () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  onTestFinished(() => warn.mockRestore());
+  const warn = spyOnWarnings();
 
   // RFC 5737 reserves this address for documentation.
   const error = await startSandbox({ port: 0, host: '192.0.2.1' }).catch((reason) => reason);
@@ -262,8 +250,7 @@ test.each([
   ['idType', [null, 'approved', { idType: { country: 'NG', idType: 'BVN' } }]],
   ['environment', [null, 'approved', { environment: 'test' }]],
 ])('play() names a wrong %s', async (path, [refId, ...rest]) => {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, link } = await runningLink();
   const play = sandbox.play as (...given: unknown[]) => Promise<unknown>;
 
   await expect(play(refId ?? link.refId, ...rest)).rejects.toMatchObject({ code: 'validation', issues: [{ path }] });
