@@ -1,16 +1,16 @@
 /** The commands `jobs …`. */
 
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { newLink, running } from '../sandbox/running.js';
+import { newLink } from '../sandbox/running.js';
 import { optionsOf, serviceOf, signed } from '../support/fake-fetch.js';
-import { command, envOf, start } from './running.js';
+import { account, command, envOf, expectWrongUse, start } from './running.js';
 
 async function jobOf(outcome: 'approved' | 'rejected' | 'id_verified' | 'never') {
-  const { sandbox, client } = await running();
+  const { sandbox, client, env } = await account();
   const link = await client.links.create(newLink);
   const job = await sandbox.play(link.refId, outcome);
   await sandbox.idle();
-  return { sandbox, client, job, ids: [job.userId, job.jobId], env: envOf(sandbox.clientOptions()) };
+  return { client, job, ids: [job.userId, job.jobId], env };
 }
 
 test('jobs status prints ids, state and result, and no more of the person', async () => {
@@ -132,10 +132,7 @@ test.each([
   [['jobs', 'stauts'], 'Argument 2 is not a command: did you mean "hosted-client jobs status"?'],
   [['jobs', 'status', ' ', 'job-1'], 'USER_ID must'],
 ])('%j is a wrong use, which is named', async (args, message) => {
-  const { sandbox } = await running();
-  const { code, stderr } = await command(args, { env: envOf(sandbox.clientOptions()) });
-
-  expect(code).toBe(2);
-  expect(stderr).toContain(message);
+  const { sandbox, env } = await account();
+  await expectWrongUse(args, message, env);
   expect(sandbox.requests).toEqual([]);
 });

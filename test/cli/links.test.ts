@@ -1,8 +1,8 @@
 /** The commands `links …`. */
 
 import { expect, test } from 'vitest';
-import { running } from '../sandbox/running.js';
-import { command, envOf } from './running.js';
+import { newLink } from '../sandbox/running.js';
+import { account, command, expectWrongUse } from './running.js';
 
 const create = [
   'links',
@@ -12,11 +12,6 @@ const create = [
   '--data-privacy-policy-url',
   'https://partner.example/privacy',
 ];
-
-async function account() {
-  const { sandbox, client } = await running();
-  return { sandbox, client, env: envOf(sandbox.clientOptions()) };
-}
 
 test('links create creates what the flags say, and prints its id and URL', async () => {
   const { sandbox, env } = await account();
@@ -59,12 +54,7 @@ test('links create --json prints what the client returns', async () => {
 
 test('links get prints a link, and with --json what the client returns', async () => {
   const { client, env } = await account();
-  const { refId } = await client.links.create({
-    companyName: 'Example Partner',
-    dataPrivacyPolicyUrl: 'https://partner.example/privacy',
-    callbackUrl: null,
-    name: 'Spring',
-  });
+  const { refId } = await client.links.create({ ...newLink, name: 'Spring' });
 
   const shown = await command(['links', 'get', refId], { env });
   const json = await command(['links', 'get', refId, '--json'], { env });
@@ -108,11 +98,7 @@ test('links list shows progress on a terminal alone', async () => {
 
 test('links update and links disable change a link', async () => {
   const { sandbox, client, env } = await account();
-  const { refId } = await client.links.create({
-    companyName: 'Example Partner',
-    dataPrivacyPolicyUrl: 'https://partner.example/privacy',
-    callbackUrl: null,
-  });
+  const { refId } = await client.links.create(newLink);
 
   const updated = await command(['links', 'update', refId, '--id-type', 'NG:NIN:enhanced_kyc', '--json'], { env });
   const disabled = await command(['links', 'disable', refId], { env });
@@ -129,11 +115,7 @@ test('links update and links disable change a link', async () => {
 
 test('links update --disabled true disables a link', async () => {
   const { client, env } = await account();
-  const { refId } = await client.links.create({
-    companyName: 'Example Partner',
-    dataPrivacyPolicyUrl: 'https://partner.example/privacy',
-    callbackUrl: null,
-  });
+  const { refId } = await client.links.create(newLink);
 
   await command(['links', 'update', refId, '--disabled', 'true'], { env });
 
@@ -142,12 +124,7 @@ test('links update --disabled true disables a link', async () => {
 
 test('a name of control characters does not reach a terminal', async () => {
   const { client, env } = await account();
-  const { refId } = await client.links.create({
-    companyName: 'Example Partner',
-    dataPrivacyPolicyUrl: 'https://partner.example/privacy',
-    callbackUrl: null,
-    name: 'a\u001b[2Jb\u009b1mc\u202ed',
-  });
+  const { refId } = await client.links.create({ ...newLink, name: 'a\u001b[2Jb\u009b1mc\u202ed' });
 
   const shown = await command(['links', 'get', refId], { env });
   const json = await command(['links', 'get', refId, '--json'], { env });
@@ -178,10 +155,7 @@ test.each([
 ])('%j is a wrong use, which is named, and nothing is sent', async (args, message) => {
   const { sandbox, env } = await account();
 
-  const { code, stdout, stderr } = await command(args, { env });
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain(message);
+  await expectWrongUse(args, message, env);
   expect(sandbox.requests).toEqual([]);
 });
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { newLink, receiving, running } from '../sandbox/running.js';
 import { listening } from './listening.js';
-import { command, envOf, start } from './running.js';
+import { command, envOf, expectWrongUse, start } from './running.js';
 
 test('listen --json prints its URL, and of each verified callback ids, state and result code', async () => {
   const { play, events, interrupt } = await listening();
@@ -126,10 +126,7 @@ test.each([
   [['--forward', 'http://me:s3cret@127.0.0.1:1/'], '--forward must be a URL without a user name and a password'],
   [['--forword', 'x'], 'did you mean --forward?'],
 ])('listen %j is a wrong use, which is named', async (args, message) => {
-  const { code, stderr } = await command(['listen', ...args]);
-
-  expect(code).toBe(2);
-  expect(stderr).toContain(message);
+  await expectWrongUse(['listen', ...args], message);
 });
 
 test('listen without a key exits 2, and listens to nothing', async () => {

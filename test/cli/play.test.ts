@@ -1,13 +1,13 @@
 /** The command `play`. */
 
 import { expect, test } from 'vitest';
-import { newLink, receiving, running } from '../sandbox/running.js';
-import { command, envOf } from './running.js';
+import { newLink, receiving } from '../sandbox/running.js';
+import { account, command } from './running.js';
 
 async function linkOf(environment: 'sandbox' | 'production' = 'sandbox') {
-  const { sandbox, client } = await running();
-  const { refId } = await client.withOptions(sandbox.clientOptions(environment)).links.create(newLink);
-  return { sandbox, client, refId, env: envOf(sandbox.clientOptions(environment)) };
+  const world = await account(environment);
+  const { refId } = await world.client.links.create(newLink);
+  return { ...world, refId };
 }
 
 test('play plays an outcome in the sandbox that the variables lead to', async () => {

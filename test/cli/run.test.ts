@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { newLink, receiving, running } from '../sandbox/running.js';
-import { command, type Env, envOf, start } from './running.js';
+import { command, type Env, envOf, expectWrongUse, start } from './running.js';
 
 test.each([
   [['lnks'], 'Argument 1 is not a command: did you mean "hosted-client links"?'],
@@ -22,10 +22,7 @@ test.each([
   ],
   [['play', '\u001b[2J', 'approved', 'more\u001b[2J'], 'Argument 4 is one too many: hosted-client play REF OUTCOME'],
 ])('%j exits 2, and names what would be right', async (args, message) => {
-  const { code, stdout, stderr } = await command(args);
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain(message);
+  await expectWrongUse(args, message);
 });
 
 test.each([

@@ -1,9 +1,10 @@
 /** Runs the command line in this process, with streams, variables and a signal of its own. */
 
-import type { HostedClientOptions } from 'hosted-client';
-import { onTestFinished } from 'vitest';
+import { HostedClient, type HostedClientOptions } from 'hosted-client';
+import { expect, onTestFinished } from 'vitest';
 import type { Context } from '../../src/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
+import { running } from '../sandbox/running.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -16,6 +17,13 @@ export function envOf({ partnerId, apiKey, baseUrls, environment = 'sandbox' }: 
     HOSTED_SANDBOX_BASE_URL: baseUrls.sandbox?.toString(),
     HOSTED_PRODUCTION_BASE_URL: baseUrls.production?.toString(),
   };
+}
+
+/** A sandbox for one test, a client of it, and the variables that lead there. */
+export async function account(environment: 'sandbox' | 'production' = 'sandbox') {
+  const { sandbox } = await running();
+  const options = sandbox.clientOptions(environment);
+  return { sandbox, client: new HostedClient(options), env: envOf(options) };
 }
 
 interface Given extends Partial<Pick<Context, 'clock' | 'signal'>> {
@@ -34,6 +42,13 @@ export async function command(args: readonly string[], { env = {}, isTTY = false
     stderr: { isTTY, write: (text) => (streams.stderr += text) },
   });
   return { code, ...streams };
+}
+
+/** Expects that a command is rejected as wrong usage, with what would be right. */
+export async function expectWrongUse(args: readonly string[], message: string, env: Env = {}): Promise<void> {
+  const { code, stdout, stderr } = await command(args, { env });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(message);
 }
 
 /** Starts a command that runs until it is interrupted, and interrupts it with the test at the latest. */

@@ -3,9 +3,17 @@
 import { HostedClient } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { newLink, receiving, spyOnWarnings, write } from '../sandbox/running.js';
-import { command, start } from './running.js';
+import { command, expectWrongUse, start } from './running.js';
 
-const facts = (stdout: string) => JSON.parse(stdout.slice(0, stdout.indexOf('\n')));
+/** A sandbox that is started with these flags, what it prints once it listens, and a client of it. */
+async function startJson(...flags: readonly string[]) {
+  const { streams, interrupt } = start(['sandbox', '--port', '0', '--json', ...flags]);
+  await expect.poll(() => streams.stdout).toContain('\n');
+  const facts = JSON.parse(streams.stdout.slice(0, streams.stdout.indexOf('\n')));
+  const { baseUrls, partnerId, apiKeys, wire } = facts;
+  const client = new HostedClient({ partnerId, apiKey: apiKeys.sandbox, baseUrls, ...(wire && { wire }) });
+  return { ...facts, streams, interrupt, client };
+}
 
 test('sandbox prints URLs and keys ready to paste, and a line for each request', async () => {
   const { streams, interrupt } = start(['sandbox', '--port', '0']);
@@ -30,11 +38,8 @@ test('sandbox prints URLs and keys ready to paste, and a line for each request',
 });
 
 test('sandbox writes a line for each attempt to deliver a callback', async () => {
-  const { streams, interrupt } = start(['sandbox', '--port', '0', '--json']);
-  await expect.poll(() => streams.stdout).toContain('\n');
-  const { origin, baseUrls, partnerId, apiKeys } = facts(streams.stdout);
+  const { streams, interrupt, origin, client } = await startJson();
   const { url } = await receiving(500);
-  const client = new HostedClient({ partnerId, apiKey: apiKeys.sandbox, baseUrls });
   const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
 
   const headers = { 'content-type': 'application/json' };
@@ -55,10 +60,8 @@ test('sandbox --shell writes the variables for another shell', async () => {
 });
 
 test('sandbox --json prints one line once it listens; requests go to stderr', async () => {
-  const { streams, interrupt } = start(['sandbox', '--port', '0', '--json']);
-  await expect.poll(() => streams.stdout).toContain('\n');
+  const { streams, interrupt, origin, baseUrls, partnerId, apiKeys } = await startJson();
 
-  const { origin, baseUrls, partnerId, apiKeys } = facts(streams.stdout);
   await new HostedClient({ partnerId, apiKey: apiKeys.production, environment: 'production', baseUrls }).links.list();
 
   expect(baseUrls).toEqual({ sandbox: `${origin}/sandbox`, production: `${origin}/production` });
@@ -69,14 +72,11 @@ test('sandbox --json prints one line once it listens; requests go to stderr', as
 
 test('the flags of sandbox are its options', async () => {
   const { received, url } = await receiving();
-  const { streams } = start([
-    ...['sandbox', '--port', '0', '--json', '--seed', '7', '--spelling', 'sample', '--first-page', '0'],
-    ...['--latency', '1', '--failure-rate', '0', '--callback-url', url, '--allow-callbacks', 'one.example'],
-    ...['--allow-callbacks', 'two.example', '--host', '127.0.0.1'],
-  ]);
-  await expect.poll(() => streams.stdout).toContain('\n');
-  const { origin, baseUrls, partnerId, apiKeys } = facts(streams.stdout);
-  const client = new HostedClient({ partnerId, apiKey: apiKeys.sandbox, baseUrls });
+  const { origin, client } = await startJson(
+    ...['--seed', '7', '--spelling', 'sample', '--first-page', '0', '--host', '127.0.0.1'],
+    ...['--latency', '1', '--failure-rate', '0', '--callback-url', url],
+    ...['--allow-callbacks', 'one.example', '--allow-callbacks', 'two.example'],
+  );
 
   const { refId } = await client.links.create(newLink);
   const played = await command(['play', refId, 'approved', '--origin', origin]);
@@ -87,15 +87,12 @@ test('the flags of sandbox are its options', async () => {
 });
 
 test('the flags of the wire are options of the service, and are printed for its clients', async () => {
-  const { streams, interrupt } = start([
-    ...['sandbox', '--port', '0', '--json', '--allow-host', 'sandbox.internal', '--allow-host', 'mapped.internal:80'],
+  const { streams, interrupt, origin, client } = await startJson(
+    ...['--allow-host', 'sandbox.internal', '--allow-host', 'mapped.internal:80'],
     ...['--link-base-url', 'http://sandbox.internal/links', '--brand', 'acme', '--list-marker', 'all'],
     ...['--timestamp-format', 'epoch-ms', '--job-timestamp-format', 'epoch-s', '--job-signature-member', 'signature'],
     ...['--job-flags', 'string', '--echoes-timestamp'],
-  ]);
-  await expect.poll(() => streams.stdout).toContain('\n');
-  const { baseUrls, partnerId, apiKeys, wire, origin } = facts(streams.stdout);
-  const client = new HostedClient({ partnerId, apiKey: apiKeys.sandbox, baseUrls, wire });
+  );
 
   const { refId, url } = await client.links.create(newLink);
   const played = await command(['play', refId, 'approved', '--origin', origin, '--json']);
@@ -160,16 +157,12 @@ test.each([
   ],
   [['4085'], 'Argument 2 is one too many: hosted-client sandbox'],
 ])('sandbox %j is a wrong use, which is named', async (args, message) => {
-  const { code, stdout, stderr } = await command(['sandbox', ...args]);
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain(message);
+  await expectWrongUse(['sandbox', ...args], message);
 });
 
 test('listening for others warns', async () => {
   const warn = spyOnWarnings();
-  const { streams } = start(['sandbox', '--port', '0', '--host', '0.0.0.0', '--json']);
-  await expect.poll(() => streams.stdout).toContain('\n');
+  await startJson('--host', '0.0.0.0');
 
   expect(warn).toHaveBeenCalledOnce();
 });
