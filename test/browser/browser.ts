@@ -1,9 +1,8 @@
 /** A real Chromium for the tests of the sandbox's pages. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { test as base, expect, onTestFinished } from 'vitest';
+import { listening } from '../sandbox/running.js';
 import { chromium as executablePath } from '../support/needed.js';
 
 /** It opens nothing but the pages of the tests. */
@@ -39,6 +38,17 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return page;
 }
 
+/** What a page says that shows changes as they happen. */
+export const live = 'This page updates automatically.';
+
+/** Opens a page that shows changes as they happen. */
+export async function openLivePage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await openPage(browser, options);
+  await page.goto(url);
+  await page.getByText(live).waitFor();
+  return page;
+}
+
 /** Creates the function that sets the width of a page, and the size of its text, which is 16 px by default. */
 export async function sizing(page: Page) {
   const session = await page.context().newCDPSession(page);
@@ -51,15 +61,7 @@ export async function sizing(page: Page) {
 
 /** A server that is not a sandbox, and always responds with this body. */
 export async function foreignSite(type: string, body: string) {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { 'content-type': type });
-    response.end(body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
+  const url = await listening((_, response) => void response.writeHead(200, { 'content-type': type }).end(body));
+  const { port } = new URL(url);
   return { origin: `http://localhost:${port}`, url: `http://127.0.0.1:${port}/` };
 }

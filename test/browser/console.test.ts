@@ -3,18 +3,14 @@
 /** The console while things happen: what the reader does stays as it is. */
 
 import { expect } from 'vitest';
-import { newLink, receiving, running } from '../sandbox/running.js';
-import { openPage, test } from './browser.js';
+import { linkAndReceiver, running, runningLink } from '../sandbox/running.js';
+import { live, openLivePage, openPage, test } from './browser.js';
 
 test('what happens appears without losing focus, selection, choice or scroll', async ({ browser }) => {
-  const { sandbox, client } = await running();
-  const { url } = await receiving();
-  const { refId } = await client.links.create({ ...newLink, name: 'Earlier', callbackUrl: url });
+  const { sandbox, refId } = await linkAndReceiver();
   for (let i = 0; i < 18; i += 1) await sandbox.play(refId, 'approved');
   await sandbox.idle();
-  const page = await openPage(browser);
-  await page.goto(`${sandbox.origin}/console/links/${refId}`);
-  await page.getByText('This page updates automatically.').waitFor();
+  const page = await openLivePage(browser, `${sandbox.origin}/console/links/${refId}`);
   const choice = page.getByRole('combobox', { name: 'Outcome' });
   await choice.selectOption('rejected');
   const job = page.locator('[data-live=jobs] bdi').first();
@@ -41,9 +37,7 @@ test('what happens appears without losing focus, selection, choice or scroll', a
 });
 
 test('what is done on a page leads back to it, shows the row, and is confirmed', async ({ browser }) => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving();
-  const { refId } = await client.links.create({ ...newLink, name: 'Link', callbackUrl: url });
+  const { sandbox, client, received, refId } = await linkAndReceiver();
   const job = await sandbox.play(refId, 'never');
   for (let i = 0; i < 20; i += 1) await sandbox.play(refId, 'never');
   const page = await openPage(browser, { javaScriptEnabled: false });
@@ -78,9 +72,7 @@ test('what is done on a page leads back to it, shows the row, and is confirmed',
 test('the keys move between rows, open one, search and go back', async ({ browser }) => {
   const { sandbox, client } = await running();
   for (let i = 0; i < 3; i += 1) await client.links.list();
-  const page = await openPage(browser);
-  await page.goto(sandbox.origin);
-  await page.getByText('This page updates automatically.').waitFor();
+  const page = await openLivePage(browser, sandbox.origin);
   const focused = () => page.evaluate(() => document.activeElement?.closest('li')?.id);
 
   for (const key of ['j', 'j', 'j', 'j', 'k']) await page.keyboard.press(key);
@@ -98,12 +90,11 @@ test('the keys move between rows, open one, search and go back', async ({ browse
 });
 
 test('texts are copied, times go on, and a hidden page counts failures in its title', async ({ browser }) => {
-  const { sandbox, client } = await running();
-  const { refId } = await client.links.create(newLink);
+  const { sandbox, client, refId } = await runningLink();
   const page = await openPage(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.clock.install();
   await page.goto(`${sandbox.origin}/console/links/${refId}`);
-  await page.getByText('This page updates automatically.').waitFor();
+  await page.getByText(live).waitFor();
 
   await page.getByRole('button', { name: 'Copy the reference' }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(refId);
@@ -127,11 +118,8 @@ test('texts are copied, times go on, and a hidden page counts failures in its ti
 });
 
 test('an open page of a link says that the link is gone after a reset', async ({ browser }) => {
-  const { sandbox, client } = await running();
-  const { refId } = await client.links.create(newLink);
-  const page = await openPage(browser);
-  await page.goto(`${sandbox.origin}/console/links/${refId}`);
-  await page.getByText('This page updates automatically.').waitFor();
+  const { sandbox, refId } = await runningLink();
+  const page = await openLivePage(browser, `${sandbox.origin}/console/links/${refId}`);
 
   await sandbox.reset();
 
@@ -140,9 +128,7 @@ test('an open page of a link says that the link is gone after a reset', async ({
 
 test('a page says when the sandbox has stopped', async ({ browser }) => {
   const { sandbox } = await running();
-  const page = await openPage(browser);
-  await page.goto(sandbox.origin);
-  await page.getByText('This page updates automatically.').waitFor();
+  const page = await openLivePage(browser, sandbox.origin);
 
   await sandbox.stop();
 

@@ -7,7 +7,7 @@ import process from 'node:process';
 import { HostedClient } from 'hosted-client';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { newLink, receiving, running } from '../sandbox/running.js';
+import { playAndReceive, runningLink } from '../sandbox/running.js';
 import { openPage, test } from './browser.js';
 import { takeSmallPicture } from './small-png.js';
 
@@ -51,8 +51,7 @@ async function expectWords(page: Page, document: string, name: string, what: str
 }
 
 test('the picture of the end user’s page has what the page shows, in words', async ({ browser }) => {
-  const { client } = await running({ seed: 1 });
-  const link = await client.links.create({ ...newLink, callbackUrl: 'http://127.0.0.1:3000/callbacks', idTypes });
+  const { link } = await runningLink({ callbackUrl: 'http://127.0.0.1:3000/callbacks', idTypes }, { seed: 1 });
   const page = await openPage(browser, { ...look, viewport: { width: 640, height: 800 } });
   await page.clock.setFixedTime(new Date('2026-11-23T12:00:00Z'));
   await page.goto(link.url);
@@ -61,12 +60,8 @@ test('the picture of the end user’s page has what the page shows, in words', a
 });
 
 test('the picture of the console names the mistakes that it shows', async ({ browser }) => {
-  const { sandbox, client } = await running({ seed: 1 });
-  const { url } = await receiving(500, 500, 500);
+  const { sandbox, client, link } = await playAndReceive({ statuses: [500, 500, 500], link: { idTypes }, seed: 1 });
   const { apiKey } = sandbox.service.production.clientOptions;
-  const link = await client.links.create({ ...newLink, callbackUrl: url, idTypes });
-  await sandbox.play(link.refId, 'approved');
-  await sandbox.idle();
   const mistaken = new HostedClient({
     ...sandbox.service.sandbox.clientOptions,
     baseUrls: sandbox.baseUrls,

@@ -3,7 +3,7 @@
 /** What a browser makes of hostile names, and of pages that are not the sandbox's own. */
 
 import { expect } from 'vitest';
-import { newLink, running } from '../sandbox/running.js';
+import { running, runningLink } from '../sandbox/running.js';
 import { foreignSite, openPage, test } from './browser.js';
 import { everyPage, markup } from './every-page.js';
 
@@ -94,8 +94,7 @@ test('a foreign page does not learn that a sandbox runs', async ({ browser }) =>
 });
 
 test('a foreign page neither shows the console in a frame nor writes to it', async ({ browser }) => {
-  const { sandbox, client } = await running();
-  await client.links.create(newLink);
+  const { sandbox } = await runningLink();
   const foreign = await foreignSite(
     'text/html',
     `<iframe src="${sandbox.origin}"></iframe>

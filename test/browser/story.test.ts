@@ -5,7 +5,14 @@
 import type { HostedClient } from 'hosted-client';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { completionUrl, newLink, type ReceivedCallback, receiving, running, submit } from '../sandbox/running.js';
+import {
+  completionUrl,
+  linkAndReceiver,
+  type ReceivedCallback,
+  running,
+  runningLink,
+  submit,
+} from '../sandbox/running.js';
 import { openPage, test } from './browser.js';
 import { idTypes } from './every-page.js';
 
@@ -41,9 +48,7 @@ async function confirm(client: HostedClient, callback: ReceivedCallback | undefi
 }
 
 test.for([320, 1280])('the story is walked by keyboard alone, %i px wide', async (width, { browser }) => {
-  const { sandbox, client } = await running();
-  const { received, url } = await receiving();
-  await client.links.create({ ...newLink, idTypes, callbackUrl: url });
+  const { sandbox, client, received } = await linkAndReceiver({ link: { idTypes } });
   const page = await openPage(browser, { viewport: { width, height: 800 } });
   await page.goto(`${sandbox.origin}/console/links`);
 
@@ -90,9 +95,7 @@ test('the first stop of the keyboard skips to the content', async ({ browser }) 
 });
 
 test('the story is walked without script, review included', async ({ browser }) => {
-  const { sandbox, client } = await running({ reviewMs: 3_600_000 });
-  const { received, url } = await receiving();
-  const link = await client.links.create({ ...newLink, idTypes, callbackUrl: url });
+  const { sandbox, client, received, link } = await linkAndReceiver({ link: { idTypes }, reviewMs: 3_600_000 });
   const page = await openPage(browser, { javaScriptEnabled: false });
 
   await page.goto(link.url);
@@ -113,8 +116,7 @@ test('the story is walked without script, review included', async ({ browser }) 
 });
 
 test('a form without consent says what is missing, and leads there by keyboard', async ({ browser }) => {
-  const { client } = await running();
-  const link = await client.links.create({ ...newLink, idTypes });
+  const { link } = await runningLink({ idTypes });
   const page = await openPage(browser, { javaScriptEnabled: false });
   await page.goto(link.url);
   await page.evaluate(() => document.querySelector('form')?.setAttribute('novalidate', ''));
@@ -132,8 +134,7 @@ test('a form without consent says what is missing, and leads there by keyboard',
 });
 
 test('a screen reader is told of a result that comes later, and the title says it', async ({ browser }) => {
-  const { sandbox, client } = await running({ reviewMs: 3_600_000 });
-  const link = await client.links.create(newLink);
+  const { sandbox, link } = await runningLink({}, { reviewMs: 3_600_000 });
   const job = await sandbox.play(link.refId, 'review_rejected');
   const page = await openPage(browser);
   await page.goto(`${sandbox.origin}/links/${link.refId}/jobs/${job.jobId}`);

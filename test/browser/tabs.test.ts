@@ -3,15 +3,15 @@
 /** Many open pages of one browser, which has six connections to a server. */
 
 import type { JobRef } from 'hosted-client';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { newLink, running } from '../sandbox/running.js';
-import { openPage, test } from './browser.js';
-
-const live = 'This page updates automatically.';
+import { runningLink } from '../sandbox/running.js';
+import { live, openPage, test } from './browser.js';
 
 /** Opens the page of each job in a tab of its own. `streams` has the tabs that have opened a stream of events. */
-async function openTabs(context: BrowserContext, urls: readonly string[]) {
+async function openTabs(browser: Browser, urls: readonly string[]) {
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
   const streams: Page[] = [];
   context.on('request', (request) => {
     if (new URL(request.url()).pathname === '/events') streams.push(request.frame().page());
@@ -27,8 +27,7 @@ async function openTabs(context: BrowserContext, urls: readonly string[]) {
 
 /** A sandbox with ten jobs that have no result, and the URLs of their pages. */
 async function tenJobs() {
-  const { sandbox, client } = await running();
-  const link = await client.links.create(newLink);
+  const { sandbox, link } = await runningLink();
   const jobs: JobRef[] = [];
   for (let count = 0; count < 10; count += 1) jobs.push(await sandbox.play(link.refId, 'never'));
   return { sandbox, link, jobs, urls: jobs.map(({ jobId }) => `${link.url}/jobs/${jobId}`) };
@@ -38,9 +37,7 @@ const showing = (tabs: readonly Page[], text: string) => Promise.all(tabs.map((t
 
 test('ten tabs are live with one stream, and the button of each works', async ({ browser }) => {
   const { sandbox, link, jobs, urls } = await tenJobs();
-  const context = await browser.newContext();
-  onTestFinished(() => context.close());
-  const { tabs, streams } = await openTabs(context, urls);
+  const { tabs, streams } = await openTabs(browser, urls);
 
   await showing(tabs, live);
   for (const job of jobs) sandbox.service.sandbox.jobs.report(job, { resultCode: '0814', resultText: 'Under review' });
@@ -59,9 +56,7 @@ test('ten tabs are live with one stream, and the button of each works', async ({
 
 test('after the tab with the stream is closed, another has it, and all stay live', async ({ browser }) => {
   const { sandbox, jobs, urls } = await tenJobs();
-  const context = await browser.newContext();
-  onTestFinished(() => context.close());
-  const { tabs, streams } = await openTabs(context, urls);
+  const { tabs, streams } = await openTabs(browser, urls);
   await showing(tabs, live);
 
   const [holder] = streams;
@@ -76,9 +71,7 @@ test('after the tab with the stream is closed, another has it, and all stay live
 
 test('a page whose job is final holds nothing', async ({ browser }) => {
   const { sandbox, jobs, urls } = await tenJobs();
-  const context = await browser.newContext();
-  onTestFinished(() => context.close());
-  const { tabs } = await openTabs(context, urls.slice(0, 2));
+  const { tabs } = await openTabs(browser, urls.slice(0, 2));
   await showing(tabs, live);
 
   for (const job of jobs) sandbox.service.sandbox.jobs.complete(job, 'approved');

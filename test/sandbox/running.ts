@@ -52,24 +52,25 @@ export interface ReceivedCallback {
 }
 
 /** A sandbox for one test, and a link in it. */
-export async function runningLink(
-  fields: Partial<Parameters<HostedClient['links']['create']>[0]> = {},
-  options: SandboxOptions = {},
-) {
+export async function runningLink(fields: NewLinkFields = {}, options: SandboxOptions = {}) {
   const started = await running(options);
   const link = await started.client.links.create({ ...newLink, ...fields });
   return { ...started, link, refId: link.refId };
 }
 
+type NewLinkFields = Partial<Parameters<HostedClient['links']['create']>[0]>;
+
 interface Receiving extends SandboxOptions {
+  /** What the link has, beside what it needs. */
+  readonly link?: NewLinkFields;
   /** What the receiver responds with, one after another, and then with 200. */
   readonly statuses?: readonly number[];
 }
 
 /** A sandbox for one test with a link, and a server that receives its callbacks. */
-export async function linkAndReceiver({ statuses = [], ...options }: Receiving = {}) {
+export async function linkAndReceiver({ statuses = [], link = {}, ...options }: Receiving = {}) {
   const receiver = await receiving(...statuses);
-  return { ...receiver, ...(await runningLink({ callbackUrl: receiver.url }, options)) };
+  return { ...receiver, ...(await runningLink({ callbackUrl: receiver.url, ...link }, options)) };
 }
 
 /** The same, after an outcome was played, and its callbacks have come to their end. */
