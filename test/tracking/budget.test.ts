@@ -2,21 +2,15 @@
 
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onOneDatabase((database) => {
   /** A world with completions that nobody took yet. */
   async function createBacklog(completions: number) {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const jobs = Array.from({ length: completions }, () => world.completeJob('approved'));
     await tracker.track(jobs);
-    const worker = await world.open({ maxAttempts: 1 });
-    await worker.onCompletion(() => {
-      throw new Error('not today');
-    });
-    await until(async () => (await tracker.stats()).dead === completions);
-    await worker.stop();
+    await world.bury(completions);
     await tracker.retry('all');
     return { world, tracker, jobs, asked: world.service.requests.length };
   }
@@ -42,9 +36,7 @@ onOneDatabase((database) => {
     const { world, tracker } = await createBacklog(60);
     const others = Array.from({ length: 5 }, () => world.service.jobs.start());
     await tracker.track(others);
-    const worker = await world.open({ maxRequestsPerSecond: 20 });
-    const { completions, handler } = collect();
-    await worker.onCompletion(handler);
+    const { completions } = await startWorker(world, { maxRequestsPerSecond: 20 });
 
     await until(async () => {
       const seen = await Promise.all(others.map(async (job) => ((await tracker.get(job))?.polls ?? 0) > 0));

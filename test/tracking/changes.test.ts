@@ -3,7 +3,7 @@
 import { migrateTracking } from 'hosted-client/tracking';
 import { expect, test, vi } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { createWorld, startWorker, until } from './world.ts';
 
 vi.mock('../../src/tracking/changes.ts', () => ({
   neededVersion: 2,
@@ -48,9 +48,7 @@ onOneDatabase((database) => {
     await migrateTracking({ pool: database.pool, schema, apply: true });
 
     expect(await world.rows('select version from FLEET')).toEqual([{ version: 3 }]);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world);
     await tracker.track(world.completeJob('approved'));
     await until(() => completions.length === 1);
   });

@@ -6,7 +6,7 @@ import { createPlatformClock } from '../../src/runtime/clock.ts';
 import { createClockWatch } from '../../src/tracking/clock.ts';
 import type { Context } from '../../src/tracking/context.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, collectFrom, createWorld, openTracker, startWorker, until } from './world.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -82,13 +82,11 @@ onEachDatabase((database) => {
   });
 
   test.each(jumps)('a clock that goes back by %s during a problem ends no wait later', async (_, ms) => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = world.completeJob('approved');
     await tracker.track(job);
     world.fail({ kind: 'status', status: 401 });
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
     await until(async () => (await tracker.stats()).problem !== null);
 
     await world.rows(`update FLEET set hold_until = now() + interval '1 minute'`);
@@ -119,8 +117,7 @@ onEachDatabase((database) => {
   });
 
   test('after the clock goes back, the housekeeping goes on', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ retentionMs: 1 });
+    const { world, tracker } = await openTracker(createWorld(database), { retentionMs: 1 });
     const job = world.completeJob('approved');
     await tracker.track(job);
     const first = await world.open({ retentionMs: 1 });
@@ -138,9 +135,7 @@ onEachDatabase((database) => {
   test.each(jumps)('a clock that goes back by %s makes no job wait longer than usual', async (_, ms) => {
     const world = createWorld(database);
     const waits = { minDelayMs: 5_000, maxDelayMs: 900_000 };
-    const tracker = await world.open(waits);
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world, waits);
     const jobs = Array.from({ length: 12 }, () => world.service.jobs.start());
     await tracker.track(jobs);
     await until(async () => (await world.rows('select 1 from TRACKED where polls = 0')).length === 0);
@@ -172,16 +167,14 @@ onEachDatabase((database) => {
     // The last worker stopped three hours ago, the job was tracked an hour later, and then the clock went back an hour.
     await world.rows("update TRACKED set due = now() + interval '1 hour'");
     await world.rows("update FLEET set clock_at = now() - interval '1 hour', kept_at = now() - interval '1 hour'");
-    const { completions, handler } = collect();
 
-    await (await world.open()).onCompletion(handler);
+    const { completions } = await startWorker(world);
 
     await until(() => completions.length === 1);
   });
 
   test('after the clock goes back, thousands of dates are corrected in batches', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ minDelayMs: 5_000, maxDelayMs: 900_000 });
+    const { world, tracker } = await openTracker(createWorld(database), { minDelayMs: 5_000, maxDelayMs: 900_000 });
     // Half of them are due at one date, as many that were tracked at once.
     await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline, step)
       select gen_random_uuid(), 0, 1, 'user', 'job-' || n, now() + case when n % 2 = 0 then interval '10 minutes'
@@ -199,16 +192,14 @@ onEachDatabase((database) => {
 
   if (database.name === 'PostgreSQL')
     test('a row that was locked is corrected later', async () => {
-      const world = createWorld(database);
-      const tracker = await world.open({ minDelayMs: 5_000, maxDelayMs: 900_000 });
-      const { completions, handler } = collect();
+      const { world, tracker } = await openTracker(createWorld(database), { minDelayMs: 5_000, maxDelayMs: 900_000 });
       const job = world.completeJob('approved');
       await tracker.track(job);
       await world.moveDates(hour);
       const connection = await world.pool.connect();
       await connection.query('begin');
       await connection.query(`select 1 from ${world.schema}.tracked for update`);
-      await tracker.onCompletion(handler);
+      const completions = await collectFrom(tracker);
       await until(() => world.lines.some((line) => line.includes('gone back')));
 
       await connection.query('commit');
@@ -218,8 +209,7 @@ onEachDatabase((database) => {
     });
 
   test('after the clock goes back, messages and the leases of dead workers wait no longer than usual', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const jobs = [1, 2].map(() => world.completeJob('approved'));
     await tracker.track(jobs);
     const worker = await world.open({ minRetryMs: 1_000, maxRetryMs: 1_000 });
@@ -244,12 +234,10 @@ onEachDatabase((database) => {
   });
 
   test('a clock that goes forward, and back again, loses nothing', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ minDelayMs: 5_000, maxDelayMs: 900_000 });
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld(database), { minDelayMs: 5_000, maxDelayMs: 900_000 });
     const jobs = Array.from({ length: 10 }, () => world.service.jobs.start());
     await tracker.track(jobs);
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
     await until(async () => (await world.rows('select 1 from TRACKED where polls = 0')).length === 0);
 
     await world.moveDates(-24 * hour);
@@ -262,14 +250,12 @@ onEachDatabase((database) => {
   });
 
   test('failed polls after the deadline are counted again after the clock went back', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = { userId: 'nobody', jobId: 'nothing' };
     await tracker.track(job);
     await world.rows(`update TRACKED set deadline = now() - interval '1 hour', late_looks = 10,
       late_since = now() + interval '30 minutes'`);
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await until(async () => ((await tracker.get(job))?.polls ?? 0) >= 4);
 

@@ -5,16 +5,14 @@ import type { JobRef } from 'hosted-client';
 import type { MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, newLink, openAttack, until } from './world.ts';
+import { collect, createWorld, newLink, openAttack, startWorker, until } from './world.ts';
 
 onOneDatabase((database) => {
   const createAttack = () => openAttack(createWorld(database));
 
   test('the same callback, sent again and again, gives it neither', async () => {
     const { world, victim, forge } = await createAttack();
-    const tracker = await world.open({ minDelayMs: 300, maxDelayMs: 300 });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world, { minDelayMs: 300, maxDelayMs: 300 });
     const mine = await world.client.links.create(newLink);
     await tracker.trackLink(victim.refId, { context: 'of another person' });
     const job = world.completeJob('approved', mine.refId);
@@ -45,9 +43,7 @@ onOneDatabase((database) => {
 
   test('a job of a link has its context although its first status named no link', async () => {
     const { world, victim, callbackOf } = await createAttack();
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world);
     await tracker.trackLink(victim.refId, { context: 'of this person' });
     const job = world.service.jobs.start({ linkRefId: victim.refId });
     const told = world.completeJob('approved', victim.refId);

@@ -12,14 +12,11 @@ import { endAbandoned } from '../../src/tracking/pool-sql.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, startCluster } from './databases.ts';
 import { startSilentProxy } from './silent-proxy.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('a schema may have a name that SQL uses itself', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ schema: 'user' });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { world, tracker, completions } = await startWorker(createWorld(database), { schema: 'user' });
     const job = world.completeJob('approved');
     await tracker.track(job);
 
@@ -124,9 +121,7 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
     // Its statements have no limit of their own. Its own limit is for what it opens while all is silent.
     const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 1_000 });
     pool.on('error', () => {});
-    const tracker = await world.open({ pool });
-    const { completions, handler } = collect(() => proxy.silenceAt('commit'));
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world, { pool, handle: () => proxy.silenceAt('commit') });
     const job = world.completeJob('approved');
     await tracker.track(job);
     await until(() => proxy.isSilent);
@@ -219,10 +214,10 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
   });
 
   test('connections that are ended again and again lose nothing', async () => {
-    const world = createWorld(cluster);
-    const tracker = await world.open({ connectionString: cluster.connectionString, pool: undefined as never });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { world, tracker, completions } = await startWorker(createWorld(cluster), {
+      connectionString: cluster.connectionString,
+      pool: undefined as never,
+    });
     const jobs = Array.from({ length: 100 }, () => world.completeJob('approved'));
     let isOver = false;
     const killing = (async () => {
@@ -287,8 +282,7 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
   });
 
   test('a flood of callbacks with one signature makes no deadlock, and loses no genuine one', async () => {
-    const world = createWorld(cluster);
-    const tracker = await world.open({ pool: createPool('', 20) });
+    const { world, tracker } = await openTracker(createWorld(cluster), { pool: createPool('', 20) });
     await world.tellOf(9_990, 'old');
     // In whole seconds, so that the signature may name so many.
     const timestamp = `${new Date().toISOString().slice(0, 19)}Z`;

@@ -2,14 +2,17 @@ import { stat } from 'node:fs/promises';
 import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onOneDatabase((database) => {
   test.each([1, 3])(
     'a handler that succeeds after its time is not called again, with maxAttempts %d',
     async (maxAttempts) => {
-      const world = createWorld(database);
-      const tracker = await world.open({ handlerTimeoutMs: 60, maxAttempts, minRetryMs: 600_000 });
+      const { world, tracker } = await openTracker(createWorld(database), {
+        handlerTimeoutMs: 60,
+        maxAttempts,
+        minRetryMs: 600_000,
+      });
       let succeed = () => {};
       const { completions, handler } = collect(() => new Promise<void>((resolve) => (succeed = resolve)));
       await tracker.onCompletion(handler);
@@ -31,8 +34,7 @@ onOneDatabase((database) => {
   );
 
   test('a handler that has succeeded while its process was paused has not timed out', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ handlerTimeoutMs: 100, maxAttempts: 1 });
+    const { world, tracker } = await openTracker(createWorld(database), { handlerTimeoutMs: 100, maxAttempts: 1 });
     const aborted: boolean[] = [];
     const { handler } = collect(async ({ signal }) => {
       const effect = stat('.');
@@ -53,12 +55,10 @@ onOneDatabase((database) => {
   });
 
   test('a message that no tracker has sent is completed, and delays no completion', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = world.completeJob('approved');
     const [key] = await tracker.track(job);
-    await (await world.open({ handlerConcurrency: 1 })).onCompletion(handler);
+    const { completions } = await startWorker(world, { handlerConcurrency: 1 });
     await until(() => completions.length === 1);
     const messages = `${world.schema}_boss.job`;
     const foreign = ['null', '"text"', '[]', '{}', '{"key": 7}', '{"key": "Erika Mustermann"}', `{"key": "${key}"}`];
@@ -75,35 +75,6 @@ onOneDatabase((database) => {
     await until(async () => (await world.rows(`select 1 from ${messages} where state <> 'completed'`)).length === 0);
     expect(world.lines.join()).toMatch(/warn .*messages? .*no tracker has sent/);
     expect(world.lines.join()).not.toMatch(/Mustermann|storage/);
-  });
-
-  test('a completion whose message is lost is sent anew', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const first = await world.open({ maxAttempts: 1 });
-    const job = world.service.jobs.start();
-    const other = world.service.jobs.start();
-    for (const each of [job, other]) world.service.jobs.complete(each, 'approved');
-    await tracker.track([job, other]);
-    await first.onCompletion(() => {
-      throw new Error('no');
-    });
-    await until(async () => (await tracker.stats()).dead === 2);
-    await first.stop();
-    // Both messages are lost; one completion is asked for again, the other was on its way for two hours.
-    await world.rows(`delete from ${world.schema}_boss.job`);
-    await world.rows(`update TRACKED set state = 2, attempts = 0, ended_at = now() - interval '2 hours'
-      where job_id = '${other.jobId}'`);
-    await world.rows("update FLEET set kept_at = now() - interval '1 hour'");
-    const { completions, handler } = collect();
-    const second = await world.open();
-    await second.onCompletion(handler);
-    await until(() => completions.some((completion) => completion.job?.jobId === other.jobId));
-
-    expect(await tracker.retry('all')).toBe(1);
-
-    await until(() => completions.length === 2);
-    expect(completions.map((completion) => completion.job?.jobId).sort()).toEqual([job.jobId, other.jobId].sort());
   });
 
   test('a handler that has resolved is not called again because the database is away when it ends', async () => {

@@ -2,15 +2,14 @@
 
 import { expect, test, vi } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until, wrapPool } from './world.ts';
+import { collect, createWorld, openTracker, until, wrapPool } from './world.ts';
 
 onEachDatabase((database) => {
   type World = ReturnType<typeof createWorld>;
 
   /** A world with one job that has its result, and that no process follows yet. */
   async function trackOne() {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = world.completeJob('approved');
     await tracker.track(job);
     return { world, tracker, job };

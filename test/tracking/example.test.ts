@@ -5,21 +5,16 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { JobRef } from 'hosted-client';
-import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase } from './databases.ts';
-import { until } from './world.ts';
+import { stubService, until } from './world.ts';
 
 /** The example on a database of its own, with a service that is mocked. */
 async function openExample() {
   const database = await openDatabase();
-  const service = createMockService();
-  const { sandbox } = service;
-  vi.stubEnv('DATABASE_URL', database.connectionString);
-  vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
-  vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey ?? '');
-  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
   const realFetch = globalThis.fetch;
+  const service = stubService({ DATABASE_URL: database.connectionString });
+  const { sandbox } = service;
   vi.stubGlobal('fetch', (input: string, init: RequestInit) =>
     String(input).startsWith('http://127.0.0.1') ? realFetch(input, init) : service.fetch(input, init),
   );
@@ -31,9 +26,6 @@ async function openExample() {
     await Promise.all([web, ...workers].map((tracker) => tracker.stop()));
     await example.close();
     await database.close();
-    vi.unstubAllGlobals();
-    vi.unstubAllEnvs();
-    vi.restoreAllMocks();
   });
   const server = createServer(example.createApp(web)).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
@@ -135,15 +127,8 @@ test('the example lives on when a connection breaks in the middle of a transacti
 });
 
 test('the first program of docs/tracking.md hands over the end of a job of its link', async () => {
-  const service = createMockService();
-  const { sandbox } = service;
-  vi.stubEnv('JOBS_FOLDER', 'memory://');
-  vi.stubEnv('PORT', '0');
-  vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
-  vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey ?? '');
-  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
   const realFetch = globalThis.fetch;
-  vi.stubGlobal('fetch', service.fetch);
+  const { sandbox } = stubService({ JOBS_FOLDER: 'memory://', PORT: '0' });
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});
   const others = process.listeners('SIGINT');
   const example = await import('../../examples/track-in-a-folder.ts');
@@ -153,9 +138,6 @@ test('the first program of docs/tracking.md hands over the end of a job of its l
     }
     example.server.close();
     await example.tracker.stop();
-    vi.unstubAllEnvs();
-    vi.unstubAllGlobals();
-    vi.restoreAllMocks();
   });
   if (!example.server.listening) await once(example.server, 'listening');
   const job = sandbox.jobs.start({ linkRefId: example.link.refId });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { readOptions } from '../../src/tracking/options.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
 import { type OpenedDatabase, onOneDatabase } from '../support/on-each-database.ts';
-import { createWorld } from './world.ts';
+import { createWorld, openTracker } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
 
@@ -19,8 +19,7 @@ const due = { state: '1', due: 'now()', deadline: "now() + interval '1 day'" };
 onOneDatabase((database) => {
   /** A tracker that only receives, and what a worker would take next. */
   async function createDoor() {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const refId = 'public';
     await tracker.trackLink(refId);
     await world.rows(`update TRACKED set due = null where link_ref_id = '${refId}'`);

@@ -80,12 +80,12 @@ function listAll(folder: string): readonly string[] {
   return [folder, ...fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))];
 }
 
-/** The functions of `fs`, as a mount has them that keeps no modes. */
-function keepNoModes(): void {
+/** Replaces functions of `node:fs` until the test ends. */
+function replaceInFs(functions: object): void {
   const getBuiltinModule = process.getBuiltinModule.bind(process);
-  const onMount = { ...fs, chmodSync: () => {} };
+  const replaced = { ...fs, ...functions };
   const spy = vi.spyOn(process, 'getBuiltinModule');
-  spy.mockImplementation(((name: string) => (name === 'node:fs' ? onMount : getBuiltinModule(name))) as never);
+  spy.mockImplementation(((name: string) => (name === 'node:fs' ? replaced : getBuiltinModule(name))) as never);
   onTestFinished(() => spy.mockRestore());
 }
 
@@ -173,7 +173,7 @@ describe('other users', { tags: ['posix'] }, () => {
 
   test('keep it out of an empty folder whose mount keeps no modes', async () => {
     const folder = makeFolder(0o777, { isEmpty: true });
-    keepNoModes();
+    replaceInFs({ chmodSync: () => {} });
 
     const error = await errorOf(folder);
 
@@ -334,11 +334,7 @@ describe('damaged files', () => {
 
   test('a full disk is not taken for damage', async () => {
     const folder = copyWith(wal, 0);
-    const getBuiltinModule = process.getBuiltinModule.bind(process);
-    const full = { ...fs, statfsSync: () => ({ bavail: 100, bsize: 4_096 }) };
-    const spy = vi.spyOn(process, 'getBuiltinModule');
-    spy.mockImplementation(((name: string) => (name === 'node:fs' ? full : getBuiltinModule(name))) as never);
-    onTestFinished(() => spy.mockRestore());
+    replaceInFs({ statfsSync: () => ({ bavail: 100, bsize: 4_096 }) });
 
     const error = await errorOf(folder);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, newLink, until } from './world.ts';
+import { collect, createWorld, newLink, openTracker, until } from './world.ts';
 
 onOneDatabase((database) => {
   test('no more is asked than the budget of the schema allows, by all processes, deliveries, links and callbacks together', async () => {
@@ -40,8 +40,11 @@ onOneDatabase((database) => {
   });
 
   test('the waits between looks grow up to the longest', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ minDelayMs: 100, maxDelayMs: 400, backoffFactor: 2 });
+    const { world, tracker } = await openTracker(createWorld(database), {
+      minDelayMs: 100,
+      maxDelayMs: 400,
+      backoffFactor: 2,
+    });
     // The database writes down when each look was due, and how long it gave until the next.
     await world.rows(`create table ${world.schema}.looks (n serial, late double precision, wait double precision);
       create function ${world.schema}.note_look() returns trigger language plpgsql as $$ begin

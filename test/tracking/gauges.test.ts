@@ -3,7 +3,7 @@ import { createTracker } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { measuring } from '../support/measuring.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { createServiceWorld, createWorld } from './world.ts';
+import { createServiceWorld, createWorld, openTracker } from './world.ts';
 
 /** Reads the gauge of each state. */
 function countsOf(tracker: object, onTestFinished: (end: () => void) => void) {
@@ -28,8 +28,7 @@ onEachDatabase((database) => {
   test('a gauge of few rows is exact, and one of many rows comes from the statistics of PostgreSQL', async ({
     onTestFinished,
   }) => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
     await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, ended_at, end_id)
       select gen_random_uuid(), 0, case when n <= 499 then 2 else 1 end, 'user', n::text,

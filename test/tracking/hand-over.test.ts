@@ -1,21 +1,15 @@
 import { expect, test } from 'vitest';
 import { batchSize } from '../../src/tracking/rules.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until, watch } from './world.ts';
+import { collect, createWorld, openTracker, startWorker, until, watch } from './world.ts';
 
 onOneDatabase((database) => {
   /** A world with jobs whose completions are dead letters; the worker that failed has stopped. */
   async function createDeadLetters(count: number) {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const jobs = Array.from({ length: count }, () => world.completeJob('approved'));
     await tracker.track(jobs.map((job) => ({ ...job, context: 'first' })));
-    const worker = await world.open({ maxAttempts: 1 });
-    await worker.onCompletion(() => {
-      throw new Error('not today');
-    });
-    await until(async () => (await tracker.stats()).dead === count);
-    await worker.stop();
+    await world.bury(count);
     return { world, tracker, jobs };
   }
 
@@ -27,9 +21,7 @@ onOneDatabase((database) => {
     await tracker.track({ ...job, context: 'second' });
     // The look; the request of the delivery waits.
     const release = world.holdAfter(1);
-    const worker = await world.open();
-    const { completions, handler } = collect();
-    await worker.onCompletion(handler);
+    const { completions } = await startWorker(world);
     await until(async () => (await tracker.get(job))?.state === 'handing_over');
 
     expect(await tracker.stats()).toMatchObject({ dead: 0, handingOver: 1 });

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collectFrom, createWorld, openTracker, until } from './world.ts';
 
 onOneDatabase((database) => {
   test('Retry-After holds the fleet, though a request that was under way succeeds', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ concurrency: 6 });
+    const { world, tracker } = await openTracker(createWorld(database), { concurrency: 6 });
     await tracker.track(Array.from({ length: 6 }, () => world.service.jobs.start()));
     world.fail({ kind: 'status', status: 429, retryAfter: '2' });
     const release = world.holdAfter(4);
@@ -26,15 +25,13 @@ onOneDatabase((database) => {
   });
 
   test('a clock of the database that goes back does not stop the fleet', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = world.completeJob('approved');
     await tracker.track(job);
     // As after a failover to a machine whose clock is an hour behind.
     await world.rows("update FLEET set refilled_at = now() + interval '1 hour', tokens = -3");
 
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await until(() => completions.length === 1);
   });

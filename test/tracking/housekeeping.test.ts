@@ -5,13 +5,12 @@ import { readOptions } from '../../src/tracking/options.ts';
 import { batchSize } from '../../src/tracking/rules.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until, watch } from './world.ts';
+import { collectFrom, createWorld, openTracker, startWorker, until, watch } from './world.ts';
 
 onEachDatabase((database) => {
   /** Completions whose messages are lost, in tables without statistics. */
   async function createLost(count: number) {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
     await world.rows(`alter table ${world.schema}_boss.job_common set (autovacuum_enabled = false)`);
     await world.rows(`insert into TRACKED (key, kind, state, outcome, user_id, job_id, ended_at, end_id)
@@ -28,10 +27,9 @@ onEachDatabase((database) => {
   test('the messages of ten thousand completions are replaced in batches, while completions are handed over', async () => {
     const { world } = await createLost(10_000);
     const { pool, runs } = watch(database.pool);
-    const { completions, handler } = collect();
     const worker = await world.open({ pool });
 
-    await worker.onCompletion(handler);
+    const completions = await collectFrom(worker);
     await until(async () => {
       const [row] = await world.rows(`select count(*)::integer as count from ${world.schema}_boss.job`);
       return row?.count === 10_000;
@@ -52,16 +50,10 @@ onEachDatabase((database) => {
   });
 
   test('a message that pg-boss will not deliver any more is replaced', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ maxAttempts: 1 });
+    const { world, tracker } = await openTracker(createWorld(database), { maxAttempts: 1 });
     const jobs = ['completed', 'cancelled', 'failed'].map((state) => ({ state, ...world.completeJob('approved') }));
     await tracker.track(jobs.map(({ userId, jobId }) => ({ userId, jobId })));
-    const first = await world.open({ maxAttempts: 1 });
-    await first.onCompletion(() => {
-      throw new Error('not today');
-    });
-    await until(async () => (await tracker.stats()).dead === 3);
-    await first.stop();
+    await world.bury(3);
     await tracker.retry('all');
     for (const { state, jobId } of jobs) {
       await world.rows(`update ${world.schema}_boss.job set state = '${state}'
@@ -69,9 +61,7 @@ onEachDatabase((database) => {
     }
     await world.rows("update FLEET set kept_at = now() - interval '1 hour'");
 
-    const { completions, handler } = collect();
-    const second = await world.open();
-    await second.onCompletion(handler);
+    const { completions } = await startWorker(world);
 
     await until(() => completions.length === 3);
     expect(new Set(completions.map(({ key }) => key)).size).toBe(3);
@@ -98,8 +88,7 @@ onEachDatabase((database) => {
     });
 
   test('completed messages are removed after an hour', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const messages = `${world.schema}_boss.job`;
     const worker = await world.open();
     await worker.onCompletion(() => {});

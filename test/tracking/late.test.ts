@@ -8,7 +8,7 @@ import { pollAgain } from '../../src/tracking/late.ts';
 import { readTaken } from '../../src/tracking/rows.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { randomFrom } from '../support/random.ts';
-import { collect, createWorld, newLink, until } from './world.ts';
+import { collect, collectFrom, createWorld, newLink, openTracker, until } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
 
@@ -57,10 +57,7 @@ test.each([0.25, 0.5, 0.75])(
 );
 
 onOneDatabase((database) => {
-  async function open() {
-    const world = createWorld(database);
-    return { world, tracker: await world.open(), ...collect() };
-  }
+  const open = async () => ({ ...(await openTracker(createWorld(database))), ...collect() });
 
   test.each<[what: string, fault: MockFault, code: string]>([
     ['an outage', serverError, 'server'],
@@ -234,13 +231,12 @@ onOneDatabase((database) => {
     // The default waits.
     const waits = { minDelayMs: 5_000, maxDelayMs: 900_000 };
     const tracker = await world.open(waits);
-    const { completions, handler } = collect();
     const broken = world.service.jobs.start();
     const unknown = { userId: 'nobody', jobId: 'nothing' };
     const others = [1, 2].map(() => world.service.jobs.start());
     await tracker.track([broken, unknown, ...others]);
     world.fail(serverError, broken);
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
     await until(async () => (await world.rows('select 1 from TRACKED where last_error is not null')).length === 2);
     await until(async () => (await world.rows('select 1 from TRACKED where polls = 0')).length === 0);
     // The others were just polled, and are polled again in a quarter of an hour. Two deadlines come now.
@@ -293,8 +289,7 @@ onOneDatabase((database) => {
   });
 
   test('a link whose own error lasts ends after three failed polls over ten minutes', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const { refId } = await world.client.links.create(newLink);
     await tracker.trackLink(refId);
     await makeLate(world, 0);
@@ -309,8 +304,7 @@ onOneDatabase((database) => {
   });
 
   test('a job that only a callback has mentioned is given up by the same rule', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ unknownJobs: 'track' });
+    const { world, tracker } = await openTracker(createWorld(database), { unknownJobs: 'track' });
     const body = await (await world.service.jobs.callback(world.completeJob('approved'))).text();
     const [{ job_id: jobId } = { job_id: '' }] = [JSON.parse(body).PartnerParams ?? JSON.parse(body).partner_params];
     for (const name of ['invented-1', 'invented-2']) await tracker.receive(body.replaceAll(jobId, name));
@@ -330,8 +324,7 @@ onOneDatabase((database) => {
   });
 
   test('a poll that stop() aborts does not count', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = world.completeJob('approved');
     await tracker.track(job);
     await makeLate(world, 0);

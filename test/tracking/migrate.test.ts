@@ -7,7 +7,7 @@ import boss from 'pg-boss/package.json' with { type: 'json' };
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { freePort, openDatabase } from './databases.ts';
-import { collect, createServiceWorld, createWorld, until } from './world.ts';
+import { collect, createServiceWorld, createWorld, openTracker, startWorker, until } from './world.ts';
 
 const newest = boss.pgboss.schema;
 
@@ -25,9 +25,7 @@ onEachDatabase((database) => {
     expect(await migrateTracking({ pool, schema, apply: true })).toEqual(plan);
     expect(await migrateTracking({ pool, schema, apply: true })).toEqual({ from: plan.to, to: plan.to, sql: [] });
 
-    const tracker = await world.open({ migrate: false });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world, { migrate: false });
     await tracker.track(world.completeJob('approved'));
     await until(() => completions.length === 1);
     expect(world.lines).toEqual([]);
@@ -41,9 +39,7 @@ onEachDatabase((database) => {
     for (const script of (await migrateTracking({ pool, schema })).sql) await pool.query(script);
 
     expect((await migrateTracking({ pool, schema })).sql).toEqual([]);
-    const tracker = await world.open({ migrate: false });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world, { migrate: false });
     await tracker.track(world.completeJob('approved'));
     await until(() => completions.length === 1);
   });
@@ -93,9 +89,7 @@ onOneDatabase((database) => {
     await world.open();
     await world.rows('update FLEET set version = version + 1');
 
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world);
     await tracker.track(world.completeJob('approved'));
 
     await until(() => completions.length === 1);
@@ -120,9 +114,7 @@ onOneDatabase((database) => {
   ])('a running process takes no work while the tables of %s are newer, and says so', async (_, table, message) => {
     const world = createWorld(database);
     const name = table.replace('TABLES', world.schema);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world);
     const job = world.service.jobs.start();
     await tracker.track(job);
     await until(() => world.service.requests.length > 1);
@@ -148,8 +140,7 @@ onOneDatabase((database) => {
   });
 
   test('a process that only tracks and receives says within a minute that the tables are newer', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     await tracker.track({ userId: 'u', jobId: 'j-1' });
     await world.rows('update FLEET set version = version + 2');
     const warnings = () => world.lines.filter((line) => line.startsWith('warn'));
@@ -194,15 +185,18 @@ onOneDatabase((database) => {
 });
 
 test('an operation that cannot reach its database names itself', async () => {
-  const connectionString = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
+  const connectionString = `postgresql://nobody:planted@127.0.0.1:${await freePort()}/none`;
   const { client } = createServiceWorld();
   const rejection = (task: string) => ({
     reason: 'unreachable',
+    retryable: true,
     message: `Cannot ${task}: the database did not respond, or responded with an error (ECONNREFUSED)`,
     cause: { code: 'ECONNREFUSED' },
   });
 
-  await expect(createTracker({ client, connectionString })).rejects.toMatchObject(rejection('create a tracker'));
+  const error = await createTracker({ client, connectionString }).catch((thrown) => thrown);
+  expect(error).toMatchObject(rejection('create a tracker'));
+  expect(JSON.stringify(error)).not.toContain('planted');
   await expect(migrateTracking({ connectionString })).rejects.toMatchObject(rejection('migrate the tables'));
 });
 
@@ -211,8 +205,7 @@ test('a migration waits for locks for a short time only, and lets others pass in
 }, async () => {
   const database = await openDatabase();
   onTestFinished(() => database.close());
-  const world = createWorld(database);
-  const tracker = await world.open();
+  const { world, tracker } = await openTracker(createWorld(database));
   await database.pool.query(getRollbackPlans(`${world.schema}_boss`, newest));
   const holder = await database.pool.connect();
   await holder.query(`begin; lock table ${world.schema}_boss.queue in row share mode`);

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('two processes that track one job with two contexts agree on one', async () => {
@@ -30,10 +30,7 @@ onEachDatabase((database) => {
       ['commits', 'commit', 'completed'],
       ['is rolled back', 'rollback', undefined],
     ])('a callback that comes while the transaction of track() is open, which then %s', async (_, end, outcome) => {
-      const world = createWorld(database);
-      const tracker = await world.open();
-      const { completions, handler } = collect();
-      await tracker.onCompletion(handler);
+      const { world, tracker, completions } = await startWorker(createWorld(database));
       const job = world.completeJob('approved');
       const connection = await world.pool.connect();
       await connection.query('begin');
@@ -53,23 +50,17 @@ onEachDatabase((database) => {
     });
 
   test('two messages of one completion make one delivery', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = world.completeJob('approved');
     await tracker.track(job);
-    const failing = await world.open({ maxAttempts: 1 });
-    await failing.onCompletion(() => {
-      throw new Error('not today');
-    });
-    await until(async () => (await tracker.stats()).dead === 1);
-    await failing.stop();
+    await world.bury(1);
     await tracker.retry('all');
     await world.rows(`insert into ${world.schema}_boss.job (name, data)
       select name, data from ${world.schema}_boss.job where name = 'completions' and state = 'created'`);
 
-    const { completions, handler } = collect(() => new Promise((resolve) => setTimeout(resolve, 50)));
-    const worker = await world.open();
-    await worker.onCompletion(handler);
+    const { completions } = await startWorker(world, {
+      handle: () => new Promise((resolve) => setTimeout(resolve, 50)),
+    });
 
     await until(async () => (await tracker.get(job))?.state === 'done');
     await until(async () => {
@@ -102,9 +93,7 @@ onEachDatabase((database) => {
     clock.mockRestore();
 
     expect(completions).toEqual([]);
-    await world.rows(
-      `update ${world.schema}_boss.job set started_on = now() - interval '1 day' where state = 'active'`,
-    );
+    await world.endLeases();
     const second = await world.open();
     await second.onCompletion(handler);
     await until(() => completions.length === 1);
@@ -134,8 +123,7 @@ onEachDatabase((database) => {
   });
 
   test('ids that look alike are not one job', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld(database));
     const ids = ['a', 'a","b', 'a\u0301', '\u00e1', 'a\u200b', '\\u0061', 'A', '["a"]', 'a|b', `${'a'.repeat(1_024)}`];
     const jobs = ids.flatMap((userId) => ids.map((jobId) => ({ userId, jobId })));
 
@@ -148,8 +136,7 @@ onEachDatabase((database) => {
   });
 
   test('a callback of 8 MiB is stored, and one byte more is refused', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const job = world.completeJob('approved');
     const body = await (await world.service.jobs.callback(job, { padBytes: 1 })).text();
     const largest = body.replace('"A"', `"${'A'.repeat(8 * 2 ** 20 - body.length + 1)}"`);

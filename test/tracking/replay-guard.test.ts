@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { completedJob } from '../published/service.ts';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { openDatabase } from './databases.ts';
-import { createWorld, until } from './world.ts';
+import { createWorld, stubService, until } from './world.ts';
 
 let schemas = 0;
 const nextSchema = () => `guard_${++schemas}`;
@@ -196,21 +196,12 @@ onOneDatabase((database) => {
 
 test('the example hands over a callback once', { tags: ['postgresql'] }, async () => {
   const database = await openDatabase();
-  const service = createMockService();
-  const { partnerId, apiKey = '' } = service.sandbox.clientOptions;
-  vi.stubEnv('DATABASE_URL', database.connectionString);
-  vi.stubEnv('HOSTED_PARTNER_ID', partnerId);
-  vi.stubEnv('HOSTED_API_KEY', apiKey);
-  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', service.sandbox.baseUrl);
-  vi.stubGlobal('fetch', service.fetch);
+  const service = stubService({ DATABASE_URL: database.connectionString });
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});
   const { POST, pool } = await import('../../examples/share-replay-guard.ts');
   onTestFinished(async () => {
     await pool.end();
     await database.close();
-    vi.unstubAllEnvs();
-    vi.unstubAllGlobals();
-    vi.restoreAllMocks();
   });
   const job = completedJob(service);
 

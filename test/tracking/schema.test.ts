@@ -2,7 +2,7 @@ import process from 'node:process';
 import { migrateTracking } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { createWorld, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('with migrate: false, tables that are missing are an error, and nothing is made', async () => {
@@ -15,18 +15,6 @@ onEachDatabase((database) => {
     });
     const made = await database.pool.query('select 1 from pg_namespace where nspname like $1', [`${world.schema}%`]);
     expect(made.rows).toEqual([]);
-  });
-
-  test('with migrate: false, tables that are there are used', async () => {
-    const world = createWorld(database);
-    await world.open();
-    const tracker = await world.open({ migrate: false });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
-    const job = world.completeJob('approved');
-    await tracker.track(job);
-
-    await until(() => completions.length === 1);
   });
 
   test('tables that are two versions newer are an error', async () => {
@@ -72,9 +60,7 @@ onEachDatabase((database) => {
       await database.pool.query(`grant create on database ${databaseName} to plain_${world.schema}`);
       const connectionString = database.connectionString?.replace('tracker@', `plain_${world.schema}@`) ?? '';
       const options = { connectionString, pool: undefined as never };
-      const tracker = await world.open(options);
-      const { completions, handler } = collect();
-      await tracker.onCompletion(handler);
+      const { tracker, completions } = await startWorker(world, options);
       const job = world.completeJob('approved');
       await tracker.track(job);
       await until(() => completions.length === 1);
@@ -90,8 +76,7 @@ onEachDatabase((database) => {
     });
 
   test('what has ended is removed once retentionMs is over, and nothing else', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ retentionMs: 1, maxAttempts: 1 });
+    const { world, tracker } = await openTracker(createWorld(database), { retentionMs: 1, maxAttempts: 1 });
     const jobs = [1, 2, 3].map(() => world.service.jobs.start());
     const [done, dead, pending] = jobs;
     for (const job of jobs.slice(0, 2)) world.service.jobs.complete(job, 'approved');
@@ -113,8 +98,7 @@ onEachDatabase((database) => {
   });
 
   test('nothing of a person or of a process is stored', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ maxAttempts: 2 });
+    const { world, tracker } = await openTracker(createWorld(database), { maxAttempts: 2 });
     let thrown = 0;
     await tracker.onCompletion((completion) => {
       if (thrown++ < 2) throw new Error(`Test Person ${JSON.stringify(completion)}`);

@@ -1,8 +1,8 @@
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createContext } from '../../src/tracking/context.ts';
 import { states } from '../../src/tracking/rules.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { createWorld, startWorker, until } from './world.ts';
 
 onOneDatabase((database) => {
   // In the background, pg-boss writes the rows of its queues. A worker that fetches a message makes it active.
@@ -24,9 +24,7 @@ onOneDatabase((database) => {
     async ({ effect, table, condition = '' }) => {
       const world = createWorld(database);
       const on = table.replace('BOSS', `${world.schema}_boss`);
-      const tracker = await world.open();
-      const { completions, handler } = collect();
-      await tracker.onCompletion(handler);
+      const { tracker, completions } = await startWorker(world);
       const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
 
       await world.rows(`create function ${world.schema}.refuse() returns trigger language plpgsql as $$ begin raise exception 'Test Person'; end $$;
@@ -57,6 +55,8 @@ onOneDatabase((database) => {
     },
   );
 });
+
+afterEach(() => void vi.useRealTimers());
 
 /** A watch whose database takes whatever it is told; the time is given. */
 function createWatch() {
@@ -104,7 +104,6 @@ test('an outage of an hour is a line of each part a minute, an event a minute, a
   expect(lines).toHaveLength(120);
   expect(events).toHaveLength(60);
   expect(lines.join()).not.toContain('Person');
-  vi.useRealTimers();
 });
 
 test('a database that fails every second, and works in between, does not flood the log', async () => {
@@ -117,7 +116,6 @@ test('a database that fails every second, and works in between, does not flood t
 
   expect(lines).toHaveLength(20);
   expect(events).toHaveLength(10);
-  vi.useRealTimers();
 });
 
 test('a problem is over once every part works, and a part that is not tried again ends it by itself', async () => {
@@ -140,5 +138,4 @@ test('a problem is over once every part works, and a part that is not tried agai
   storage.worked('a');
   await vi.advanceTimersByTimeAsync(0);
   expect(writes).toEqual(['failed', 'worked', 'failed', 'worked']);
-  vi.useRealTimers();
 });

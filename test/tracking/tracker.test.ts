@@ -1,12 +1,11 @@
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { createWorld } from './world.ts';
+import { createWorld, openTracker } from './world.ts';
 
 onOneDatabase((database) => {
   test('track() inside a transaction of the caller is undone with it', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const connection = await world.pool.connect();
     await connection.query('begin');
     await tracker.track({ userId: 'u-1', jobId: 'kept' }, { db: connection });
@@ -21,8 +20,7 @@ onOneDatabase((database) => {
   });
 
   test('track() is one statement for any number of jobs', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     const texts: string[] = [];
     const counting = {
       query(text: string, values?: unknown[]) {
@@ -53,24 +51,17 @@ onOneDatabase((database) => {
     expect(live).not.toBe(first);
   });
 
-  test('a schema is of one partner', async () => {
+  test('a schema is of one partner and of one environment', async () => {
     const world = createWorld(database);
     await world.open();
     const other = world.client.withOptions({ partnerId: '999' });
 
-    await expect(world.open({ client: other })).rejects.toMatchObject({ code: 'config', issues: [{ path: 'schema' }] });
-    // A key that is replaced changes nothing.
-    await world.open({ client: world.client.withOptions({ apiKey: 'another key, of the same partner' }) });
-  });
-
-  test('a schema is of one environment', async () => {
-    const world = createWorld(database);
-    await world.open();
     const production = world.client.withOptions({ ...createMockService().production.clientOptions });
 
-    await expect(world.open({ client: production })).rejects.toMatchObject({
-      code: 'config',
-      issues: [{ path: 'schema' }],
-    });
+    for (const client of [other, production]) {
+      await expect(world.open({ client })).rejects.toMatchObject({ code: 'config', issues: [{ path: 'schema' }] });
+    }
+    // A key that is replaced changes nothing.
+    await world.open({ client: world.client.withOptions({ apiKey: 'another key, of the same partner' }) });
   });
 });

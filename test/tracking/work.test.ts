@@ -4,7 +4,7 @@ import { HostedConfigError, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { openDatabase } from './databases.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('a poll that is broken off is due at once, for any process', async () => {
@@ -21,16 +21,13 @@ onEachDatabase((database) => {
     release();
     world.holdAfter(Number.POSITIVE_INFINITY);
 
-    const { completions, handler } = collect();
-    const other = await world.open(slow);
-    await other.onCompletion(handler);
+    const { completions } = await startWorker(world, slow);
 
     await until(() => completions.length === 1);
   });
 
   test('a message whose delivery is broken off before its handler can be taken at once', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld(database));
     await tracker.track(world.completeJob('approved'));
     const release = world.holdAfter(1);
     const ending = new AbortController();
@@ -67,11 +64,7 @@ onOneDatabase((database) => {
     });
     await begun;
     dying.cut();
-    const messages = `${world.schema}_boss`;
-    await database.pool.query(
-      `update ${messages}.job set started_on = now() - expire_seconds * interval '2 seconds' where state = 'active'`,
-    );
-    await database.pool.query(`update ${messages}.queue set monitor_on = null, monitor_claim_on = null`);
+    await world.endLeases();
     const ending = new AbortController();
     const { completions, handler } = collect(() => ending.abort());
 
@@ -82,8 +75,7 @@ onOneDatabase((database) => {
   });
 
   test('stop() ends work(), and waits for it', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld(database));
     const working = tracker.work({ handler: () => {}, forMs: 600_000 });
 
     await tracker.stop();
@@ -92,8 +84,7 @@ onOneDatabase((database) => {
   });
 
   test('work() refuses what onCompletion() or another work() would run into', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld(database));
     const ending = new AbortController();
     const working = tracker.work({ handler: () => {}, forMs: 60_000, signal: ending.signal });
 
@@ -111,8 +102,10 @@ test('after work(), no connection is open, and the tracker opens one where it is
   tags: ['postgresql'],
 }, async () => {
   const database = await openDatabase();
-  const world = createWorld(database);
-  const tracker = await world.open({ connectionString: database.connectionString, pool: undefined as never });
+  const { tracker } = await openTracker(createWorld(database), {
+    connectionString: database.connectionString,
+    pool: undefined as never,
+  });
   const open = async () =>
     (await database.pool.query("select 1 from pg_stat_activity where application_name = 'hosted-client'")).rows.length;
 

@@ -12,7 +12,7 @@ import {
   type TrackerOptions,
 } from 'hosted-client/tracking';
 import { PgBoss } from 'pg-boss';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { sign } from '../support/fake-fetch.ts';
 import type { Database } from './databases.ts';
 
@@ -125,6 +125,26 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
   };
 }
 
+/** A mock service, which an example finds by variables and the global fetch until the test ends. */
+export function stubService(variables: Readonly<Record<string, string>>) {
+  const service = createMockService();
+  const { clientOptions, baseUrl } = service.sandbox;
+  const all = {
+    HOSTED_PARTNER_ID: clientOptions.partnerId,
+    HOSTED_API_KEY: clientOptions.apiKey ?? '',
+    HOSTED_SANDBOX_BASE_URL: baseUrl,
+    ...variables,
+  };
+  for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
+  vi.stubGlobal('fetch', service.fetch);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+  return service;
+}
+
 /** What one test has: it ends with the test. */
 export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Partial<HostedClientOptions> = {}) {
   schemas += 1;
@@ -134,6 +154,12 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
   onTestFinished(async () => {
     await Promise.all(trackers.map((tracker) => tracker.stop({ timeoutMs: 100 })));
   });
+
+  async function open(options: Partial<TrackerOptions> = {}): Promise<Tracker<Json>> {
+    const tracker = await createTracker<Json>({ ...world.options, pool: database.pool, schema, ...options });
+    trackers.push(tracker);
+    return tracker;
+  }
 
   return {
     ...world,
@@ -155,16 +181,7 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
     schema,
     pool: database.pool,
     /** A tracker with short waits. */
-    async open(options: Partial<TrackerOptions> = {}): Promise<Tracker<Json>> {
-      const tracker = await createTracker<Json>({
-        ...world.options,
-        pool: database.pool,
-        schema,
-        ...options,
-      });
-      trackers.push(tracker);
-      return tracker;
-    },
+    open,
     /** A pool to the same database, and what cuts it off: from then on, every statement fails. */
     cut() {
       let isCut = false;
@@ -179,6 +196,15 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
           isCut = true;
         },
       };
+    },
+    /** Hands over in vain what is completed, until so many completions are dead letters. */
+    async bury(count: number): Promise<void> {
+      const worker = await open({ maxAttempts: 1 });
+      await worker.onCompletion(() => {
+        throw new Error('not today');
+      });
+      await until(async () => (await worker.stats()).dead === count, 'the dead letters');
+      await worker.stop();
     },
     /** Ends the leases of all messages: pg-boss does what it does when they have run out. */
     async endLeases(): Promise<void> {
@@ -234,7 +260,7 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
 }
 
 /** Collects completions; the handler resolves unless told otherwise. */
-export function collect(handle: (completion: Completion) => void | Promise<void> = () => {}) {
+export function collect(handle: Handle = () => {}) {
   const completions: Completion[] = [];
   return {
     completions,
@@ -243,6 +269,35 @@ export function collect(handle: (completion: Completion) => void | Promise<void>
       await handle(completion);
     },
   };
+}
+
+type Handle = (completion: Completion) => void | Promise<void>;
+
+/** What opens trackers. */
+interface Place<Options> {
+  open(options?: Options): Promise<Tracker<Json>>;
+}
+
+/** A world, and a tracker of it. */
+export async function openTracker<World, Options>(world: World & Place<Options>, options?: NoInfer<Options>) {
+  return { world, tracker: await world.open(options) };
+}
+
+/** A world, and a tracker of it that hands over what is completed. */
+export async function startWorker<World, Options extends object>(
+  world: World & Place<Options>,
+  given?: NoInfer<Options> & { readonly handle?: Handle },
+) {
+  const { handle, ...options } = { ...given };
+  const { tracker } = await openTracker(world, options as Options);
+  return { world, tracker, completions: await collectFrom(tracker, handle) };
+}
+
+/** Makes a tracker hand over what is completed, and collects it. */
+export async function collectFrom(tracker: Tracker<Json>, handle?: Handle): Promise<readonly Completion[]> {
+  const { completions, handler } = collect(handle);
+  await tracker.onCompletion(handler);
+  return completions;
 }
 
 /** Runs a statement of the tracker, or does something else. */

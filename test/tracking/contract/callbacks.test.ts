@@ -2,16 +2,13 @@
 
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';
-import { collect } from '../world.ts';
+import { openTracker, startWorker } from '../world.ts';
 
 const never = 3_600_000;
 
 onEachPlace((createWorld) => {
   test('a callback brings the next look forward, and sends no request', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ minDelayMs: never, maxDelayMs: never });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { world, tracker, completions } = await startWorker(createWorld(), { minDelayMs: never, maxDelayMs: never });
     const job = world.service.jobs.start();
     await tracker.track(job);
     await world.until(() => world.service.requests[0]?.status === 200);
@@ -31,8 +28,7 @@ onEachPlace((createWorld) => {
   });
 
   test('a burst of callbacks about one job costs one look within minDelayMs', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ minDelayMs: never, maxDelayMs: never });
+    const { world, tracker } = await openTracker(createWorld(), { minDelayMs: never, maxDelayMs: never });
     await tracker.onCompletion(() => {});
     const job = world.service.jobs.start();
     await tracker.track(job);
@@ -51,12 +47,8 @@ onEachPlace((createWorld) => {
   });
 
   test('a callback that comes before track() is kept until then', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const { world, tracker, completions } = await startWorker(createWorld());
+    const job = world.completeJob('approved');
     const response = await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
     expect(response.status).toBe(200);
     expect(await tracker.get(job)).toMatchObject({ state: 'heard', nextPollAt: null });
@@ -71,12 +63,8 @@ onEachPlace((createWorld) => {
   });
 
   test('with unknownJobs "track", the job of any callback is followed', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ unknownJobs: 'track' });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const { world, tracker, completions } = await startWorker(createWorld(), { unknownJobs: 'track' });
+    const job = world.completeJob('approved');
 
     await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
 
@@ -85,11 +73,9 @@ onEachPlace((createWorld) => {
   });
 
   test('handler() responds as the client does to what is no callback', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const handle = tracker.handler({ maxBytes: 10_000 });
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     const send = async (options: object) =>
       (await world.service.jobs.deliverCallback(job, { to: handle, ...options })).status;
 
@@ -110,8 +96,7 @@ onEachPlace((createWorld) => {
     ['with milliseconds', 8, (now: number) => new Date(now - 3_600_000).toISOString()],
     ['in whole seconds', 1_000, (now: number) => `${new Date(now - 3_600_000).toISOString().slice(0, 19)}Z`],
   ])('one signed time that is written %s may name %d jobs, and one more gets 503', async (_, most, timeOf) => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const handle = tracker.handler();
     const timestamp = timeOf(world.now() + 7);
     const bodyOf = (n: number) => world.write({ timestamp, jobId: `job-${n}` });

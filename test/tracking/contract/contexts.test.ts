@@ -3,7 +3,7 @@
 import type { Completion } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';
-import { collect, newLink, openAttack } from '../world.ts';
+import { collectFrom, newLink, openAttack, startWorker } from '../world.ts';
 
 onEachPlace((createWorld) => {
   const createAttack = () => openAttack(createWorld());
@@ -17,8 +17,7 @@ onEachPlace((createWorld) => {
 
     await tracker.receive(await callbackOf(job));
     await tracker.receive(await forge(job, victim.refId));
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
     await world.until(async () => ((await tracker.get(job))?.polls ?? 0) > 0);
     await tracker.trackLink(mine.refId, { context: 'mine' });
 
@@ -31,8 +30,7 @@ onEachPlace((createWorld) => {
     const tracker = await world.open();
     const mine = await world.client.links.create(newLink);
     const job = world.completeJob('approved', mine.refId);
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await tracker.receive(await forge(job));
     await tracker.receive(await callbackOf(job));
@@ -47,9 +45,7 @@ onEachPlace((createWorld) => {
     ['no link', false, { context: null, linkRefId: null, outcome: 'completed' }],
   ])('a job whose forged callback came while it was pending has the context of %s', async (_, hasLink, expected) => {
     const { world, victim, forge } = await createAttack();
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world);
     const mine = await world.client.links.create(newLink);
     await tracker.trackLink(victim.refId, { context: 'of another person' });
     await tracker.trackLink(mine.refId, { context: 'mine' });
@@ -77,8 +73,7 @@ onEachPlace((createWorld) => {
 
     await tracker.track({ ...job, context: 'mine' });
     world.service.jobs.complete(job, 'approved');
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await world.until(() => completions.some(({ outcome }) => outcome === 'completed'));
     expect(completions.find(({ outcome }) => outcome === 'completed')).toMatchObject({
@@ -90,9 +85,7 @@ onEachPlace((createWorld) => {
 
   test('with unknownJobs "track", track() gives its context to a job that is followed without one', async () => {
     const { world, callbackOf } = await createAttack();
-    const tracker = await world.open({ unknownJobs: 'track' });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world, { unknownJobs: 'track' });
     const job = world.service.jobs.start();
     world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
     await tracker.receive(await callbackOf(job));
@@ -113,8 +106,7 @@ onEachPlace((createWorld) => {
     const job = world.completeJob('approved', mine.refId);
     await tracker.receive(await callbackOf(job));
     await tracker.trackLink(mine.refId, { context: 'mine' });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await world.until(() => completions.length > 0);
     expect(completions[0]).toMatchObject({ job, context: 'mine', linkRefId: mine.refId });
@@ -126,8 +118,7 @@ onEachPlace((createWorld) => {
     const job = world.completeJob('approved');
     await tracker.receive(await forge(job, victim.refId));
     await tracker.track({ ...job, context: 'mine' });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await world.until(() => completions.length > 0);
     expect(completions[0]).toMatchObject({ job, context: 'mine', linkRefId: null });
@@ -135,9 +126,7 @@ onEachPlace((createWorld) => {
 
   test('a job that the service does not know makes no completion, and hides none', async () => {
     const { world, victim, forge } = await createAttack();
-    const tracker = await world.open({ deadlineMs: 1_500 });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { tracker, completions } = await startWorker(world, { deadlineMs: 1_500 });
     await tracker.trackLink(victim.refId, {
       context: 'of another person',
       deadline: new Date(world.now() + 3_600_000),

@@ -2,18 +2,16 @@
 
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';
-import { collect, newLink } from '../world.ts';
+import { collect, collectFrom, newLink, openTracker } from '../world.ts';
 
 onEachPlace((createWorld) => {
   test('a completion whose handler rejects is handed over again under its key', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const { completions, handler } = collect(({ attempt }) => {
       if (attempt === 1) throw new Error('not today');
     });
     await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'rejected');
+    const job = world.completeJob('rejected');
     const [key] = await tracker.track({ ...job, context: ['mine'] });
 
     await world.until(async () => (await tracker.get(job))?.state === 'done');
@@ -31,8 +29,7 @@ onEachPlace((createWorld) => {
   });
 
   test('a handler that takes too long sees its signal abort, and gets the completion again', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ handlerTimeoutMs: 60 });
+    const { world, tracker } = await openTracker(createWorld(), { handlerTimeoutMs: 60 });
     const aborted: number[] = [];
     const { completions, handler } = collect(
       ({ attempt, signal }) =>
@@ -42,8 +39,7 @@ onEachPlace((createWorld) => {
         }),
     );
     await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await tracker.track(job);
 
     await world.until(async () => (await tracker.get(job))?.state === 'done');
@@ -54,15 +50,13 @@ onEachPlace((createWorld) => {
   });
 
   test('a handler that always throws ends in dead letters, and retry() hands them over under their keys', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ maxAttempts: 2 });
+    const { world, tracker } = await openTracker(createWorld(), { maxAttempts: 2 });
     let isBroken = true;
     const { completions, handler } = collect(() => {
       if (isBroken) throw Object.assign(new TypeError('Erika Mustermann, 1984-01-26'), { code: 'E_BROKEN' });
     });
     await tracker.onCompletion(handler);
-    const jobs = [1, 2, 3].map(() => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = [1, 2, 3].map(() => world.completeJob('approved'));
     const keys = await tracker.track(jobs.map((job, n) => ({ ...job, context: n })));
     await world.until(async () => (await tracker.stats()).dead === 3);
 
@@ -101,11 +95,8 @@ onEachPlace((createWorld) => {
   });
 
   test('a completion whose fresh status cannot be had is followed again, at no cost of attempts', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ maxAttempts: 1 });
-    const { completions, handler } = collect();
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const { world, tracker } = await openTracker(createWorld(), { maxAttempts: 1 });
+    const job = world.completeJob('approved');
     await tracker.track({ ...job, context: 'kept' });
     // Each look is followed by a delivery. The requests of the first two deliveries fail.
     let requests = 0;
@@ -115,7 +106,7 @@ onEachPlace((createWorld) => {
       const asked = requests === 2 || requests === 4 ? { ...query, jobId: 'unknown to the service' } : query;
       return status.call(world.client.jobs, asked, ...rest);
     };
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await world.until(() => completions.length > 0);
 
@@ -125,14 +116,12 @@ onEachPlace((createWorld) => {
   });
 
   test('a completion of a job that was untracked in the meantime is not handed over', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ handlerConcurrency: 1 });
+    const { world, tracker } = await openTracker(createWorld(), { handlerConcurrency: 1 });
     const { completions, handler } = collect(async ({ job }) => {
       if (completions.length === 1)
         for (const other of jobs) if (other.jobId !== job?.jobId) await tracker.untrack(other);
     });
-    const jobs = [1, 2, 3].map(() => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = [1, 2, 3].map(() => world.completeJob('approved'));
     await tracker.track(jobs);
     await tracker.onCompletion(handler);
 
@@ -142,8 +131,7 @@ onEachPlace((createWorld) => {
   });
 
   test('onCompletion() is called once, with a function', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld());
 
     await expect(tracker.onCompletion('x' as never)).rejects.toMatchObject({ code: 'config' });
     await tracker.onCompletion(() => {});
@@ -151,8 +139,7 @@ onEachPlace((createWorld) => {
   });
 
   test('dead letters can be listed and retried page by page', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ maxAttempts: 1 });
+    const { world, tracker } = await openTracker(createWorld(), { maxAttempts: 1 });
     let isBroken = true;
     const { completions, handler } = collect(() => {
       if (isBroken) throw new Error('not today');
@@ -183,8 +170,7 @@ onEachPlace((createWorld) => {
   });
 
   test('what a handler throws is stored as a name and a code, and neither may be a number of a person', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ maxAttempts: 1 });
+    const { world, tracker } = await openTracker(createWorld(), { maxAttempts: 1 });
     const thrown = [
       Object.assign(new Error('Test Person'), { code: '19840126001' }),
       Object.assign(new Error('Test Person'), { name: 'Test Person', code: 'T00000000-1' }),
@@ -210,13 +196,10 @@ onEachPlace((createWorld) => {
   });
 
   test('stop() takes no new work, and waits for handlers that run', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ handlerConcurrency: 1 });
+    const { world, tracker } = await openTracker(createWorld(), { handlerConcurrency: 1 });
     let finish = () => {};
-    const { completions, handler } = collect(() => new Promise<void>((resolve) => (finish = resolve)));
-    await tracker.onCompletion(handler);
-    const jobs = [1, 2, 3].map(() => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const completions = await collectFrom(tracker, () => new Promise<void>((resolve) => (finish = resolve)));
+    const jobs = [1, 2, 3].map(() => world.completeJob('approved'));
     await tracker.track(jobs);
     await world.until(() => completions.length === 1);
 
@@ -234,8 +217,7 @@ onEachPlace((createWorld) => {
   });
 
   test('after stop(), methods and handler() say that the tracker was stopped', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const job = world.completeJob('approved');
     await world.finish(tracker.stop());
 
@@ -249,8 +231,7 @@ onEachPlace((createWorld) => {
   });
 
   test('work() polls and hands over, and says how much it did', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const jobs = [world.completeJob('approved'), world.completeJob('rejected')];
     const link = await world.client.links.create(newLink);
     await tracker.trackLink(link.refId);
@@ -269,8 +250,7 @@ onEachPlace((createWorld) => {
   });
 
   test('work() ends by itself, and can be called again, or followed by onCompletion()', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const { completions, handler } = collect();
 
     const nothing = { polls: 0, deliveries: 0 };

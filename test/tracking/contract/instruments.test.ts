@@ -13,7 +13,7 @@ import { instrument } from 'hosted-client/opentelemetry';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { measuring } from '../../support/measuring.ts';
 import { onEachPlace } from '../../support/on-each-place.ts';
-import { newLink } from '../world.ts';
+import { newLink, openTracker } from '../world.ts';
 
 const exporter = new InMemorySpanExporter();
 const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -60,8 +60,7 @@ const pollsOf = (batches: readonly unknown[]) =>
 
 onEachPlace((createWorld) => {
   test('a delivery is a trace of its own, which is linked to the callback and to the track() that led to it', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ minDelayMs: 60_000, maxDelayMs: 60_000 });
+    const { world, tracker } = await openTracker(createWorld(), { minDelayMs: 60_000, maxDelayMs: 60_000 });
     start({ tracker });
     const job = world.service.jobs.start({ userId: 'planted-user', jobId: 'planted-job' });
     await inSpan('tracks', () => tracker.track({ ...job, context: 'planted-context' }));
@@ -99,8 +98,7 @@ onEachPlace((createWorld) => {
   });
 
   test('a delivery of a tracked link is linked to trackLink()', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     start({ tracker });
     const { refId } = await world.client.links.create(newLink);
     await inSpan('tracks the link', () => tracker.trackLink(refId));
@@ -117,8 +115,7 @@ onEachPlace((createWorld) => {
   });
 
   test('a trace context that is none is not stored', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     start({ tracker });
     const traceId = 'planted'.repeat(1_000);
     const job = world.completeJob('approved');
@@ -204,8 +201,7 @@ onEachPlace((createWorld) => {
   });
 
   test('the channels have a message of each batch and each delivery, without ids', async () => {
-    const world = createWorld({ maxRetries: 0 });
-    const tracker = await world.open({ maxAttempts: 1 });
+    const { world, tracker } = await openTracker(createWorld({ maxRetries: 0 }), { maxAttempts: 1 });
     const [batches, deliveries] = [listen('batch'), listen('delivery')];
     const [ended, other] = [world.completeJob('approved'), world.service.jobs.start()];
     world.fail({ kind: 'status', status: 404 }, other);

@@ -2,12 +2,11 @@
 
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';
-import { collect } from '../world.ts';
+import { collectFrom, openTracker, startWorker } from '../world.ts';
 
 onEachPlace((createWorld) => {
   test('track() gives keys in the order of the jobs, and get() tells where a job stands', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld());
     const jobs = [
       { userId: 'u-1', jobId: 'j-1', context: { customer: 1 } },
       { userId: 'u-2', jobId: 'j-2' },
@@ -33,10 +32,7 @@ onEachPlace((createWorld) => {
   });
 
   test('a job that completes is handed over once, with its context and a fresh status', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
+    const { world, tracker, completions } = await startWorker(createWorld());
     const job = world.service.jobs.start();
     const [key] = await tracker.track({ ...job, context: { customer: 7 } });
     await world.until(async () => ((await tracker.get(job))?.polls ?? 0) > 1);
@@ -57,8 +53,7 @@ onEachPlace((createWorld) => {
   });
 
   test('a job that is already known stays as it is', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld());
     const job = { userId: 'u-1', jobId: 'j-1' };
     await tracker.track({ ...job, context: 'first', deadline: new Date('2040-01-01T00:00:00Z') });
 
@@ -68,8 +63,7 @@ onEachPlace((createWorld) => {
   });
 
   test('a context comes back as it was given', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld());
     const context = { z: [1, 0.1, -1e-7, null, true], a: 'ü \u0001 " \\ 😀', __proto__x: {}, big: 2 ** 53 };
 
     await tracker.track({ userId: 'u', jobId: 'j', context });
@@ -82,8 +76,7 @@ onEachPlace((createWorld) => {
       override getTime = () => Date.now() + 1e9 * Math.random();
       override valueOf = this.getTime;
     }
-    const world = createWorld();
-    const tracker = await world.open();
+    const { tracker } = await openTracker(createWorld());
 
     await tracker.track({ userId: 'u', jobId: 'j', deadline: new ShiftyDate('2040-01-01T00:00:00Z') });
     const past = tracker.track({ userId: 'u', jobId: 'past', deadline: new ShiftyDate('2020-01-01T00:00:00Z') });
@@ -94,8 +87,7 @@ onEachPlace((createWorld) => {
   });
 
   test('track() names everything that is wrong, and stores nothing', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     const jobs = [
@@ -134,8 +126,7 @@ onEachPlace((createWorld) => {
   });
 
   test('untrack() forgets a job until it is tracked again', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const job = world.service.jobs.start();
     await tracker.track({ ...job, context: 1 });
 
@@ -148,13 +139,11 @@ onEachPlace((createWorld) => {
   });
 
   test('a job that is still pending at its deadline expires after a last look', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld());
     const job = world.service.jobs.start();
     const deadline = world.now() + 300;
     await tracker.track({ ...job, context: 'mine', deadline: new Date(deadline) });
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await world.until(() => completions.length > 0);
 
@@ -164,8 +153,7 @@ onEachPlace((createWorld) => {
   });
 
   test('an error that is over is forgotten', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     const job = world.service.jobs.start();
     const release = world.holdAfter(1);
     world.service.failNext('jobs.status', { kind: 'html' });
@@ -178,8 +166,7 @@ onEachPlace((createWorld) => {
   });
 
   test('Retry-After holds every job', async () => {
-    const world = createWorld();
-    const tracker = await world.open();
+    const { world, tracker } = await openTracker(createWorld());
     world.service.failNext('jobs.status', { kind: 'status', status: 429, retryAfter: '1' });
     const first = world.service.jobs.start();
     await tracker.track(first);
@@ -198,14 +185,12 @@ onEachPlace((createWorld) => {
     ['a wrong key', { kind: 'status', status: 401 } as const, 'authentication'],
     ['responses that do not verify', { kind: 'bad-signature' } as const, 'signature'],
   ])('%s is one problem of the tracker, and not of its jobs', async (_, fault, code) => {
-    const world = createWorld();
-    const tracker = await world.open();
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld());
     const jobs = Array.from({ length: 40 }, () => world.service.jobs.start());
     for (const job of jobs) world.service.jobs.complete(job, 'approved');
     world.fail(fault);
     await tracker.track(jobs);
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await world.until(async () => (await tracker.stats()).problem !== null);
     const { problem, tracking } = await tracker.stats();
@@ -222,11 +207,9 @@ onEachPlace((createWorld) => {
   });
 
   test('at most maxRequestsPerSecond are sent, by polls and deliveries together', async () => {
-    const world = createWorld();
-    const tracker = await world.open({ maxRequestsPerSecond: 10 });
-    const { completions, handler } = collect();
+    const { world, tracker } = await openTracker(createWorld(), { maxRequestsPerSecond: 10 });
     await tracker.track(Array.from({ length: 12 }, () => world.completeJob('approved')));
-    await tracker.onCompletion(handler);
+    const completions = await collectFrom(tracker);
 
     await world.until(() => completions.length === 12);
 
