@@ -101,7 +101,6 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     {
       name: 'adopt',
       standsFor: 'statements.adopt, when the link is polled',
-      helps: true,
       cases: ({ row, world }) => {
         const isMissed = row.state === 'heard' && row.link === links.own && world.isLinkTracked;
         return once(isMissed && row.lastError !== 'own' && without !== 'a poll of the link follows missed jobs');
@@ -128,7 +127,6 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     {
       name: 'retry',
       standsFor: 'statements.revive',
-      helps: true,
       cases: ({ row, messages, world }) =>
         once(row.state === 'dead' && world.retries > 0 && messages.length < settings.maxMessages),
       effect(state) {
@@ -166,7 +164,6 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     {
       name: 'stop resolves',
       standsFor: 'the end of stop()',
-      helps: true,
       cases: (state) =>
         eachProcess(state, ({ poll, deliveries, isStopping, isClosed }) => {
           const isIdle = poll === null && deliveries.length === 0;
@@ -179,7 +176,6 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     {
       name: 'start',
       standsFor: 'onCompletion() in another process',
-      helps: true,
       cases: (state) => eachProcess(state, ({ isClosed }) => isClosed),
       effect(state, at) {
         Object.assign(processAt(state, at), { isStopping: false, isClosed: false });
@@ -188,7 +184,6 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     {
       name: 'the job goes on',
       standsFor: 'the service',
-      helps: true,
       cases: ({ world }) => once(world.result < results[1]),
       effect({ world }) {
         world.result += 1;
@@ -197,7 +192,6 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     {
       name: 'the deadline passes',
       standsFor: 'tracked.deadline',
-      helps: true,
       cases: ({ row, world }) => once(settings.deadlines && row.state === 'tracking' && !world.isLate),
       effect({ world }) {
         world.isLate = true;
@@ -216,7 +210,6 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     {
       name: 'an outage ends',
       standsFor: 'the service',
-      helps: true,
       cases: ({ world }) => once(world.isDown),
       effect({ world }) {
         world.isDown = false;

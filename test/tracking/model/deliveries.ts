@@ -50,7 +50,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'fetch',
       standsFor: 'boss.fetch()',
-      helps: true,
       cases: ({ messages, processes }) =>
         messages.flatMap(({ end, isActive, fetches }) =>
           isActive || fetches >= settings.maxFetches
@@ -85,7 +84,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'read',
       standsFor: 'statements.deliver',
-      helps: true,
       cases: (state) => eachDelivery(state, ({ phase }) => phase === 'fetched'),
       effect(state, at) {
         const { delivery } = deliveryAt(state, at);
@@ -105,7 +103,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'ask',
       standsFor: 'client.jobs.status() for a delivery',
-      helps: true,
       cases: (state) => eachDelivery(state, ({ phase }) => phase === 'asking'),
       effect(state, at) {
         const { delivery } = deliveryAt(state, at);
@@ -127,7 +124,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'prepare',
       standsFor: 'the check of `beginBy`, and the batch of `begin`',
-      helps: true,
       cases: (state) =>
         eachDelivery(state, (delivery) => delivery.phase === 'ready' && heldBy(state, delivery) !== undefined),
       effect(state, at) {
@@ -137,7 +133,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'begin',
       standsFor: 'statements.begin',
-      helps: true,
       cases: (state) => eachDelivery(state, ({ phase }) => phase === 'beginning'),
       effect(state, at) {
         const { delivery } = deliveryAt(state, at);
@@ -156,7 +151,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'call',
       standsFor: 'the second check of `beginBy`, and the call of the handler',
-      helps: true,
       cases: (state) =>
         eachDelivery(state, (delivery) => delivery.phase === 'begun' && heldBy(state, delivery) !== undefined),
       effect(state, at) {
@@ -170,7 +164,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'too late',
       standsFor: 'a check of `beginBy` that fails',
-      helps: true,
       cases: (state) => eachDelivery(state, ({ phase }) => phase === 'ready' || phase === 'begun'),
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);
@@ -181,7 +174,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'resolve',
       standsFor: 'the handler',
-      helps: true,
       cases: (state) => eachDelivery(state, ({ phase }) => ['running', 'timed out', 'late'].includes(phase)),
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);
@@ -194,7 +186,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'reject',
       standsFor: 'the handler, or the end of its time',
-      helps: true,
       cases: (state) => eachDelivery(state, ({ phase }) => phase === 'running' || phase === 'late'),
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);
@@ -214,7 +205,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'settle',
       standsFor: 'statements.settle, followAgain, unbegin and bury, boss.complete() and boss.fail()',
-      helps: true,
       cases: (state) => eachDelivery(state, ({ phase }) => finished.includes(phase)),
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);

@@ -8,8 +8,11 @@ export interface Action<State> {
   readonly name: string;
   /** What the action stands for in the source: statements, methods of pg-boss, or code of a worker. */
   readonly standsFor: string;
-  /** True of the work that happens by itself, and of what a caller does to repair: promises may rely on it. */
-  readonly helps: boolean;
+  /**
+   * False of what may never happen. Promises may rely on all else: on the work that happens by itself, and on what a
+   * caller does to repair.
+   */
+  readonly helps?: false;
   cases(state: State): readonly Case[];
   effect(state: State, at: Case): void;
 }
@@ -87,7 +90,7 @@ export function explore<State>({ initial, actions, promises, copy, keyOf }: Mode
           labels.push(labelOf(action, at));
           for (const { name, state } of ofStates) if (!state(after)) return stop(name, traceTo(next));
         }
-        if (action.helps && next !== id) helped.push(id, next);
+        if (action.helps !== false && next !== id) helped.push(id, next);
       }
     }
   }

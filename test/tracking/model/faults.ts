@@ -22,7 +22,6 @@ export function createFaults(settings: Settings): readonly Action<State>[] {
     {
       name: 'a lease ends',
       standsFor: 'failJobsByTimeout of pg-boss',
-      helps: true,
       cases: ({ messages }) =>
         without === 'a lease ends' ? [] : messages.flatMap(({ end, isActive }) => (isActive ? [[end]] : [])),
       effect({ messages }, [id = 0]) {
@@ -45,7 +44,6 @@ export function createFaults(settings: Settings): readonly Action<State>[] {
     {
       name: 'repair',
       standsFor: 'statements.findLost',
-      helps: true,
       cases: ({ row, messages }) =>
         once(
           settings.repairs &&

@@ -92,7 +92,6 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     {
       name: 'a job finishes',
       standsFor: 'the service',
-      helps: true,
       cases: (state) => eachJob(state, ({ isFinished }) => !isFinished),
       effect({ jobs }, [index = 0]) {
         const job = jobs[index];
@@ -134,7 +133,6 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     {
       name: 'claim',
       standsFor: 'statements.claim',
-      helps: true,
       cases: ({ isTracked, polls }) => both.flatMap((index) => (isTracked && polls[index] === null ? [[index]] : [])),
       effect(state, [index = 0]) {
         const { seen, reported, told, isLate, shown: shownBefore } = state;
@@ -145,7 +143,6 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     {
       name: 'count',
       standsFor: 'statements.countJobs',
-      helps: true,
       cases: (state) => eachPoll(state, 'claimed'),
       effect({ jobs, polls }, [index = 0]) {
         const poll = polls[index];
@@ -157,7 +154,6 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     {
       name: 'answer',
       standsFor: 'client.links.get(), and compare() of look.ts',
-      helps: true,
       cases: (state) => eachPoll(state, 'counted'),
       effect({ jobs, polls }, [index = 0]) {
         const poll = polls[index];
@@ -167,7 +163,6 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     {
       name: 'note',
       standsFor: 'statements.note',
-      helps: true,
       cases: (state) => eachPoll(state, 'noted'),
       effect(state, [index = 0]) {
         const poll = state.polls[index];
@@ -179,7 +174,6 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     {
       name: 'report',
       standsFor: 'statements.addGap',
-      helps: true,
       cases: (state) => eachPoll(state, 'missing'),
       effect(state, [index = 0]) {
         const poll = state.polls[index];
@@ -196,7 +190,6 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     {
       name: 'end link',
       standsFor: 'statements.endLinks',
-      helps: true,
       cases: (state) => eachPoll(state, 'over'),
       effect(state, [index = 0]) {
         state.polls[index] = null;

@@ -98,7 +98,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'poll',
       standsFor: 'statements.claim, and look()',
-      helps: true,
       cases: (state) => (slowPolls ? [] : answers(state, (process) => mayPoll(state, process))),
       effect(state, at) {
         answer(state, claim(state, processAt(state, at)), at[1] === 1);
@@ -107,7 +106,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'claim',
       standsFor: 'statements.claim',
-      helps: true,
       cases: (state) => (slowPolls ? eachProcess(state, (process) => mayPoll(state, process)) : []),
       effect(state, at) {
         claim(state, processAt(state, at));
@@ -116,7 +114,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'answer',
       standsFor: 'look()',
-      helps: true,
       cases: (state) => (slowPolls ? answers(state, ({ poll }) => poll?.found === 'asked') : []),
       effect(state, at) {
         const { poll } = processAt(state, at);
@@ -126,7 +123,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'control',
       standsFor: 'the requests of pollAgain() about other jobs',
-      helps: true,
       cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'doubted' || poll?.found === 'doubted again'),
       effect(state, at) {
         const { poll } = processAt(state, at);
@@ -140,7 +136,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'ask again',
       standsFor: 'the second poll of pollAgain()',
-      helps: true,
       cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'asked again'),
       effect(state, at) {
         const { poll } = processAt(state, at);
@@ -150,7 +145,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'relink',
       standsFor: 'statements.relink',
-      helps: true,
       cases: (state) => eachProcess(state, ({ poll }) => poll !== null && isOfAnotherLink(poll)),
       effect(state, at) {
         const { row } = state;
@@ -171,7 +165,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'end',
       standsFor: 'statements.end, and HandOver.end()',
-      helps: true,
       cases: (state) =>
         eachProcess(
           state,
@@ -215,7 +208,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'send',
       standsFor: 'a second transaction, which is not there',
-      helps: true,
       cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'unsent'),
       effect(state, at) {
         processAt(state, at).poll = null;
@@ -225,7 +217,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'note',
       standsFor: 'statements.note',
-      helps: true,
       cases: (state) =>
         eachProcess(
           state,
@@ -254,7 +245,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     {
       name: 'giveUp',
       standsFor: 'statements.giveUp',
-      helps: true,
       cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'unknown'),
       effect(state, at) {
         const { row } = state;

@@ -119,6 +119,16 @@ const base: Settings = {
   without: null,
 };
 
+const linked: Settings = {
+  ...base,
+  callbacks: [3, 4],
+  namesLink: true,
+  results: [1, 2],
+  slowPolls: true,
+  pollers: 2,
+  deliverers: 1,
+};
+
 /** Each setting is explored to exhaustion. */
 export const settings: readonly Settings[] = [
   {
@@ -161,27 +171,8 @@ export const settings: readonly Settings[] = [
     forgetsAll: true,
     deliverers: 1,
   },
-  {
-    ...base,
-    name: 'links',
-    callbacks: [3, 4],
-    namesLink: true,
-    results: [1, 2],
-    slowPolls: true,
-    pollers: 2,
-    deliverers: 1,
-  },
-  {
-    ...base,
-    name: 'links of unknown jobs',
-    unknownJobs: 'track',
-    callbacks: [3, 4],
-    namesLink: true,
-    results: [1, 2],
-    slowPolls: true,
-    pollers: 2,
-    deliverers: 1,
-  },
+  { ...linked, name: 'links' },
+  { ...linked, name: 'links of unknown jobs', unknownJobs: 'track' },
   {
     ...base,
     name: 'unknown jobs',
