@@ -12,12 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sign } from '../support/fake-fetch.ts';
 import { randomFrom } from '../support/random.ts';
-import { programs, startCluster } from '../tracking/databases.ts';
+import { startCluster } from '../tracking/databases.ts';
+import { endRun, requirePostgresql } from './tracker-runs.ts';
 
-if (programs === null) {
-  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
-  process.exit();
-}
+requirePostgresql();
 const deliveries = Number(argv[2] ?? 10_000);
 const callbacks = deliveries * 0.6;
 const leaseMs = 2_000;
@@ -151,7 +149,4 @@ try {
   await sleep(200);
   await cluster.close();
 }
-if (problems.length > 0) {
-  stdout.write(`FAILED: ${problems.join('; ')}\n`);
-  process.exitCode = 1;
-}
+endRun(problems);

@@ -1,38 +1,56 @@
 /** A service on this machine, for programs that reach it by their variables. */
 
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import type { JobRef } from 'hosted-client';
 import { createMockService, type MockService } from 'hosted-client/testing';
+
+/** What takes a request from a service, and whether it has. */
+type Take = (request: IncomingMessage, body: string, response: ServerResponse) => boolean;
+
+/** Serves a service on this machine, but for what is taken from it. */
+export async function serveService({ fetch, sandbox }: MockService, take: Take = () => false) {
+  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const body = await text(incoming);
+    if (take(incoming, body, outgoing)) return;
+    const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const method = incoming.method ?? 'GET';
+    const answer = await fetch(new Request(`${sandbox.baseUrl}${incoming.url}`, { method, headers, body }));
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  };
+  // A client may be killed in the middle of its request.
+  const server = createServer((incoming, outgoing) => {
+    respond(incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
 /** Runs `work` with the variables of a service on this machine, and the service. */
 export async function withService<T>(
   work: (env: Readonly<Record<string, string>>, service: MockService) => Promise<T>,
 ): Promise<T> {
   const service = createMockService();
-  const { baseUrl, clientOptions } = service.sandbox;
-  const server = createServer(async (incoming, outgoing) => {
-    const body = await buffer(incoming);
-    const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
-    const request = new Request(`${baseUrl}${incoming.url}`, { method: incoming.method ?? 'GET', headers, body });
-    const answer = await service.fetch(request);
-    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { clientOptions } = service.sandbox;
+  const { origin, close } = await serveService(service);
   const env = {
     HOSTED_PARTNER_ID: clientOptions.partnerId,
     HOSTED_API_KEY: clientOptions.apiKey,
-    HOSTED_SANDBOX_BASE_URL: `http://127.0.0.1:${port}`,
+    HOSTED_SANDBOX_BASE_URL: origin,
   };
   try {
     return await work(env, service);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    close();
   }
 }
 

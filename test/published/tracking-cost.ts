@@ -6,16 +6,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process, { argv, stdout } from 'node:process';
+import { argv, stdout } from 'node:process';
 import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { createTracker, type Tracker } from 'hosted-client/tracking';
-import { programs, startCluster } from '../tracking/databases.ts';
+import { startCluster } from '../tracking/databases.ts';
+import { requirePostgresql } from './tracker-runs.ts';
 
-if (programs === null) {
-  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
-  process.exit();
-}
+requirePostgresql();
 const isFull = argv.includes('--full');
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const cluster = await startCluster([

@@ -5,14 +5,11 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import process, { stdout } from 'node:process';
+import { stdout } from 'node:process';
 import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
-import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
-import { programs, startCluster } from '../tracking/databases.ts';
+import { createTracker } from 'hosted-client/tracking';
+import { busiestSecond, endRun, openPlaces, type Place, silent } from './tracker-runs.ts';
 
 /** The default of `maxRequestsPerSecond`. */
 const rate = 10;
@@ -42,34 +39,6 @@ const floods: readonly Flood[] = [
   { name: 'one pair in whole seconds', times: [`${new Date(dayAgo).toISOString().slice(0, 19)}Z`], jobs: 3_000 },
 ];
 
-/** A process on PostgreSQL that only receives, and two that work; or one in a folder that does both. */
-interface Place {
-  readonly name: string;
-  readonly workers: number;
-  open(run: number): Pick<TrackerOptions, 'connectionString' | 'folder' | 'schema'>;
-  close(): Promise<void>;
-}
-
-async function openPlaces(): Promise<readonly Place[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'flooded-'));
-  const places: Place[] = [
-    {
-      name: 'PGlite',
-      workers: 1,
-      open: (run) => ({ folder: join(folder, `run-${run}`) }),
-      close: async () => rmSync(folder, { recursive: true, force: true }),
-    },
-  ];
-  if (programs === null) {
-    if (process.env.TRACKING_NEEDS_POSTGRESQL === '1') throw new Error('PostgreSQL is not installed');
-    return places;
-  }
-  const cluster = await startCluster();
-  const { connectionString } = cluster;
-  const open = (run: number) => ({ connectionString, schema: `flooded_${run}` });
-  return [...places, { name: 'PostgreSQL', workers: 2, open, close: () => cluster.close() }];
-}
-
 interface Outcome {
   readonly delays: readonly number[];
   readonly busiest: number;
@@ -80,6 +49,7 @@ interface Outcome {
 
 let runs = 0;
 
+/** On PostgreSQL, a process only receives, and two work; in a folder, one does both. */
 async function run(place: Place, { times, jobs }: Flood): Promise<Outcome> {
   const service = createMockService();
   const { apiKey = '', partnerId } = service.sandbox.clientOptions;
@@ -166,13 +136,6 @@ async function run(place: Place, { times, jobs }: Flood): Promise<Outcome> {
   };
 }
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
-
-/** The most requests in any second. */
-function busiestSecond(times: readonly number[]): number {
-  return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
-}
-
 const places = await openPlaces();
 const problems: string[] = [];
 try {
@@ -195,7 +158,4 @@ try {
 } finally {
   await Promise.all(places.map((place) => place.close()));
 }
-if (problems.length > 0) {
-  stdout.write(`FAILED: ${problems.join('; ')}\n`);
-  process.exitCode = 1;
-}
+endRun(problems);

@@ -9,12 +9,10 @@ import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { createTracker, type Tracker } from 'hosted-client/tracking';
 import pg from 'pg';
-import { programs, startCluster } from '../tracking/databases.ts';
+import { startCluster } from '../tracking/databases.ts';
+import { requirePostgresql } from './tracker-runs.ts';
 
-if (programs === null) {
-  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
-  process.exit();
-}
+requirePostgresql();
 const partners = 20;
 const jobsEach = 50;
 const idleSeconds = 20;

@@ -10,9 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { HostedClient } from 'hosted-client';
 import { createTracker } from 'hosted-client/tracking';
 import pg from 'pg';
-import { programs, startCluster } from '../tracking/databases.ts';
+import { startCluster } from '../tracking/databases.ts';
 import { startSilentProxy } from '../tracking/silent-proxy.ts';
 import { completedJob, withService } from './service.ts';
+import { requirePostgresql, silent } from './tracker-runs.ts';
 
 const jobCount = 300;
 const handlerTimeoutMs = 5_000;
@@ -20,9 +21,8 @@ const handlerTimeoutMs = 5_000;
 const boundMs = handlerTimeoutMs + 40_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-if (argv.includes('--worker')) await work();
-else if (programs !== null) await check();
-else stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
+requirePostgresql();
+await (argv.includes('--worker') ? work() : check());
 
 /** A worker with a pool of its own, which has no limits. Its handler makes its effect in a transaction. */
 async function work(): Promise<void> {
@@ -35,7 +35,7 @@ async function work(): Promise<void> {
     pool,
     maxRequestsPerSecond: 400,
     handlerTimeoutMs,
-    logger: argv.includes('--verbose') ? console : { debug() {}, info() {}, warn() {}, error() {} },
+    logger: argv.includes('--verbose') ? console : silent,
   });
   await tracker.onCompletion(async ({ key, context }) => {
     process.send?.(1);
@@ -68,11 +68,11 @@ async function check(): Promise<void> {
       await tracker.track(Array.from({ length: jobCount }, (_, n) => ({ ...completedJob(service), context: { n } })));
 
       const direct = cluster.connectionString;
-      const silent = proxies.map((proxy) => direct.replace(`:${port}/`, `:${proxy.port}/`));
+      const silentUrls = proxies.map((proxy) => direct.replace(`:${port}/`, `:${proxy.port}/`));
       const running = [0, 0, 0, 0];
       for (const [at, [url = '', effectsUrl = '']] of [
-        [silent[0], silent[0]],
-        [silent[1], direct],
+        [silentUrls[0], silentUrls[0]],
+        [silentUrls[1], direct],
         [direct, direct],
         [direct, direct],
       ].entries()) {

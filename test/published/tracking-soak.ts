@@ -19,13 +19,11 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { randomFrom } from '../support/random.ts';
-import { freePort, programs, startCluster } from '../tracking/databases.ts';
+import { freePort, startCluster } from '../tracking/databases.ts';
 import { buildPrograms, type Replacement, type Version } from './tracker-builds.ts';
+import { endRun, postUntilTaken, requirePostgresql } from './tracker-runs.ts';
 
-if (programs === null) {
-  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
-  process.exit();
-}
+requirePostgresql();
 
 const { values: given } = parseArgs({
   options: {
@@ -191,15 +189,8 @@ const deploys: readonly (() => Promise<void>)[] = [
 
 // What is fed.
 
-async function post(path: string, body: string): Promise<string> {
-  for (;;) {
-    const url = `http://127.0.0.1:${webPort}${path}`;
-    const response = await fetch(url, { method: 'POST', body, signal: stopped.signal }).catch(() => null);
-    if (response?.ok) return response.text();
-    if (response && response.status !== 503) throw new Error(`the web server responded with ${response.status}`);
-    await sleep(500);
-  }
-}
+const post = (path: string, body: string) =>
+  postUntilTaken(`http://127.0.0.1:${webPort}${path}`, body, { signal: stopped.signal });
 
 /** How long a job is pending: a few minutes of the day mostly, and up to an hour. */
 function drawPendingMs(): number {
@@ -462,7 +453,4 @@ try {
   server.closeAllConnections();
   rmSync(folder, { recursive: true, force: true });
 }
-if (problems.size > 0) {
-  stdout.write(`FAILED: ${[...problems].join('; ')}\n`);
-  process.exitCode = 1;
-}
+endRun(problems);

@@ -8,8 +8,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process, { argv, stdout } from 'node:process';
@@ -19,20 +17,19 @@ import { createMockService } from 'hosted-client/testing';
 import { migrateTracking, type TrackerStats } from 'hosted-client/tracking';
 import { startPgBouncer } from '../support/pgbouncer.ts';
 import { createRole, grantRights } from '../support/postgresql-places.ts';
-import { freePort, programs, startCluster } from '../tracking/databases.ts';
+import { randomFrom } from '../support/random.ts';
+import { freePort, startCluster } from '../tracking/databases.ts';
+import { serveService } from './service.ts';
+import { busiestSecond, endRun, postUntilTaken, requirePostgresql } from './tracker-runs.ts';
 
 const isFull = argv.includes('--full');
 const plan = isFull
   ? { jobs: 10_000, workers: 4, killSeconds: 60, feedMs: 40_000, completeWithinMs: 20_000, rate: 400 }
   : { jobs: 1_500, workers: 3, killSeconds: 15, feedMs: 8_000, completeWithinMs: 8_000, rate: 400 };
 
-if (programs === null) {
-  if (process.env.TRACKING_NEEDS_POSTGRESQL === '1') throw new Error('PostgreSQL is not installed');
-  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
-  process.exit();
-}
+requirePostgresql();
 
-const random = createRandom(20_261_122);
+const random = randomFrom(20_261_122);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const service = createMockService();
@@ -47,43 +44,20 @@ const deliveries: {
 }[] = [];
 let failed = 0;
 
-const server = createServer((request, response) => {
-  respond(request, response).catch(() => response.destroy());
-});
-
-async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks).toString();
-  if (request.url === '/delivered') {
-    if (random() < 0.03) {
-      response.writeHead(500).end();
-      return;
-    }
-    deliveries.push(JSON.parse(body));
-    response.end();
-    return;
+const server = await serveService(service, ({ url }, body, response) => {
+  if (url === '/delivered') {
+    const isTaken = random() >= 0.03;
+    if (isTaken) deliveries.push(JSON.parse(body));
+    response.writeHead(isTaken ? 200 : 500).end();
+    return true;
   }
   requestTimes.push(performance.now());
-  if (random() < 0.02) {
-    failed += 1;
-    if (random() < 0.5) response.destroy();
-    else response.writeHead(random() < 0.5 ? 503 : 200, { 'content-type': 'text/html' }).end('<html>');
-    return;
-  }
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) if (typeof value === 'string') headers.set(name, value);
-  const answer = await service.fetch(new URL(request.url ?? '/', service.sandbox.baseUrl).href, {
-    method: request.method ?? 'POST',
-    headers,
-    body,
-  });
-  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'application/json' });
-  response.end(await answer.text());
-}
-
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-const serviceUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  if (random() >= 0.02) return false;
+  failed += 1;
+  if (random() < 0.5) response.destroy();
+  else response.writeHead(random() < 0.5 ? 503 : 200, { 'content-type': 'text/html' }).end('<html>');
+  return true;
+});
 const cluster = await startCluster();
 const apiKey = service.sandbox.clientOptions.apiKey ?? '';
 
@@ -119,7 +93,7 @@ function startProcess(role: object): ChildProcess {
   const env = {
     ...process.env,
     DATABASE_URL: cluster.connectionString,
-    SERVICE_URL: serviceUrl,
+    SERVICE_URL: server.origin,
     API_KEY: apiKey,
     RATE: String(plan.rate),
     ...place,
@@ -152,16 +126,9 @@ try {
 
   const lost = { callbacks: 0, doubled: 0, early: 0, repeated: 0 };
 
-  /** Posts to the web server, again and again where it responds with 503, as the service does. */
-  async function post(path: string, body: string): Promise<string> {
-    for (;;) {
-      const response = await fetch(`http://127.0.0.1:${webPort}${path}`, { method: 'POST', body }).catch(() => null);
-      if (response?.ok) return response.text();
-      if (response && response.status !== 503) throw new Error(`the web server responded with ${response.status}`);
-      lost.repeated += 1;
-      await sleep(500);
-    }
-  }
+  /** Posts to the web server. */
+  const post = (path: string, body: string) =>
+    postUntilTaken(`http://127.0.0.1:${webPort}${path}`, body, { onRepeat: () => (lost.repeated += 1) });
 
   await post('/stats', '');
   for (let n = 0; n < plan.workers; n++) startWorker();
@@ -283,10 +250,7 @@ try {
   stdout.write(`stats ${JSON.stringify(stats)}\n`);
   const [silentCode] = await silent;
   if (silentCode !== 0) problems.push('the workers that fell silent');
-  if (problems.length > 0) {
-    stdout.write(`FAILED: ${[...new Set(problems)].join('; ')}\n`);
-    process.exitCode = 1;
-  }
+  endRun(problems);
 } finally {
   isOver = true;
   for (const child of [...workers, web]) child.kill('SIGKILL');
@@ -294,7 +258,6 @@ try {
   for (const close of closing) await close();
   await cluster.close().catch(() => undefined);
   server.close();
-  server.closeAllConnections();
 }
 
 /** The same in a folder: its one process is killed three times. */
@@ -340,26 +303,4 @@ async function waitForEnd(fetchStats: () => Promise<TrackerStats>): Promise<Trac
     if (stats.tracking + stats.handingOver === 0 || seconds === 60) return stats;
     await sleep(1_000);
   }
-}
-
-/** The most requests in any second. */
-function busiestSecond(times: readonly number[]): number {
-  let most = 0;
-  let from = 0;
-  for (let to = 0; to < times.length; to++) {
-    while ((times[to] ?? 0) - (times[from] ?? 0) >= 1_000) from += 1;
-    most = Math.max(most, to - from + 1);
-  }
-  return most;
-}
-
-/** mulberry32 */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

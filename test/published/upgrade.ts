@@ -6,26 +6,21 @@
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import process, { argv, execPath, stdout } from 'node:process';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HostedClient, type JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { createTracker, type Tracker } from 'hosted-client/tracking';
 import { randomFrom } from '../support/random.ts';
-import { programs, startCluster } from '../tracking/databases.ts';
+import { startCluster } from '../tracking/databases.ts';
+import { serveService } from './service.ts';
 import { buildPrograms, root, type Version } from './tracker-builds.ts';
+import { endRun, requirePostgresql } from './tracker-runs.ts';
 
-if (programs === null) {
-  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
-  process.exit();
-}
+requirePostgresql();
 const jobsInAll = argv.includes('--full') ? 10_000 : 1_500;
 /** The older versions that package.json allows. */
 const olderBosses = ['12.34.0', '12.35.0'];
@@ -43,25 +38,16 @@ function makeBuild(version: Version, boss: string): Promise<string> {
 
 const service = createMockService();
 const deliveries: { job: JobRef; context: { n: number } | null; outcome: string }[] = [];
-const server = createServer(async (incoming, outgoing) => {
-  const body = String(await buffer(incoming));
-  if (incoming.url === '/delivered') {
-    deliveries.push(JSON.parse(body));
-    outgoing.end();
-    return;
-  }
-  const headers = new Headers(
-    Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]),
-  );
-  const url = new URL(incoming.url ?? '/', service.sandbox.baseUrl).href;
-  const response = await service.fetch(url, { method: 'POST', headers, body });
-  outgoing.writeHead(response.status, { 'content-type': 'application/json' }).end(await response.text());
-}).listen(0, '127.0.0.1');
-await once(server, 'listening');
+const server = await serveService(service, ({ url }, body, response) => {
+  if (url !== '/delivered') return false;
+  deliveries.push(JSON.parse(body));
+  response.end();
+  return true;
+});
 const { apiKey = '', partnerId } = service.sandbox.clientOptions;
 const env = {
   ...process.env,
-  SERVICE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  SERVICE_URL: server.origin,
   API_KEY: apiKey,
   RATE: '400',
 };
@@ -267,11 +253,7 @@ try {
   }
 } finally {
   server.close();
-  server.closeAllConnections();
   await cluster.close().catch(() => undefined);
   rmSync(folder, { recursive: true, force: true });
 }
-if (problems.length > 0) {
-  stdout.write(`FAILED: ${problems.join('; ')}\n`);
-  process.exitCode = 1;
-}
+endRun(problems);
