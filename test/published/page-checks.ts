@@ -68,7 +68,7 @@ const notRun: Readonly<Record<string, string>> = {
   'docs/sandbox.md: npx hosted-client sandbox --host 0.0.0.0':
     'opens a port to the network; the tests of the sandbox do it',
   'docs/observability.md: hosted-client-rules.yml':
-    'is for Prometheus; test/opentelemetry/alert-rules.test.ts evaluates it, and check:alerts with promtool',
+    'is for Prometheus; test/load/alert-rules.test.ts evaluates it, and check:alerts with promtool',
   'docs/recipes.md: hono-on-workers.ts': 'needs workerd, where check:runtimes runs it; it compiles',
 };
 

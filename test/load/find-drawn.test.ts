@@ -2,8 +2,8 @@
 
 import { HostedResponseError, type Link } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { search } from './direct-search.js';
-import { drawService } from './drawn-service.js';
+import { search } from '../links/direct-search.js';
+import { drawService } from '../links/drawn-service.js';
 
 const draws = Number(process.env.DRAWS ?? 20_000);
 
