@@ -317,10 +317,9 @@ test('clients made by withOptions() learn the clock for themselves', async () =>
 test.each(operations)('$name that is rejected in the corrected time too is not made a third time', async ({ call }) => {
   const { client, sent } = clientOf([rejectedAt(hour), rejectedAt(2 * hour), rejectedAt(3 * hour)], { maxRetries: 10 });
 
-  const error = await rejection(call(client));
+  const error = await rejection(call(client), HostedAuthenticationError);
 
-  expect(error).toBeInstanceOf(HostedAuthenticationError);
-  expect(error).toMatchObject({ code: 'authentication', outcome: 'refused', attempts: 2, retryable: false });
+  expect(error).toMatchObject({ outcome: 'refused', attempts: 2, retryable: false });
   expect(sent).toHaveLength(2);
 });
 

@@ -160,10 +160,9 @@ function mayHaveActed({ outcome = 'refused', code }: Row): boolean {
 test.each([501, 505, 507, 511, 599])('links.get() rejects once with HostedServerError on status %i', async (status) => {
   const { client, sent } = clientOf(json(status), { clock: recordingClock() });
 
-  const error = await rejection(client.links.get('ref-1'));
+  const error = await rejection(client.links.get('ref-1'), HostedServerError);
 
-  expect(error).toBeInstanceOf(HostedServerError);
-  expect(error).toMatchObject({ code: 'server', status, retryable: false });
+  expect(error).toMatchObject({ status, retryable: false });
   expect(sent).toHaveLength(1);
 });
 
@@ -200,10 +199,9 @@ test.each<[string, object, string]>([
 ])('jobs.status() rejects with HostedResponseError on %s', async (_what, record, path) => {
   const { client } = clientOf(signed(record));
 
-  const error = await rejection(client.jobs.status(job));
+  const error = await rejection(client.jobs.status(job), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'shape', outcome: 'answered', issues: [{ path }] });
+  expect(error).toMatchObject({ reason: 'shape', outcome: 'answered', issues: [{ path }] });
 });
 
 test.each([
@@ -213,10 +211,9 @@ test.each([
 ])('links.get() rejects with HostedResponseError on %s', async (_what, record, path) => {
   const { client } = clientOf(record);
 
-  const error = await rejection(client.links.get('ref-1'));
+  const error = await rejection(client.links.get('ref-1'), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'shape', status: 200, issues: [{ path }] });
+  expect(error).toMatchObject({ reason: 'shape', status: 200, issues: [{ path }] });
 });
 
 test('an error of the service reports its own status, code, words and headers', async () => {
@@ -224,10 +221,9 @@ test('an error of the service reports its own status, code, words and headers', 
   const headers = { 'x-request-id': 'req-1', 'x-other': 'value' };
   const { client } = clientOf(Response.json(body, { status: 400, headers }));
 
-  const error = await rejection(client.links.get('ref-1'));
+  const error = await rejection(client.links.get('ref-1'), HostedApiError);
 
-  expect(error).toBeInstanceOf(HostedApiError);
-  const { status, serviceCode, serviceMessage, requestId, retryAfterMs } = error as HostedApiError;
+  const { status, serviceCode, serviceMessage, requestId, retryAfterMs } = error;
   expect({ status, serviceCode, serviceMessage, requestId, retryAfterMs }).toEqual({
     status: 400,
     serviceCode: '2215',
@@ -235,9 +231,9 @@ test('an error of the service reports its own status, code, words and headers', 
     requestId: 'req-1',
     retryAfterMs: null,
   });
-  expect((error as HostedApiError).header('X-Other')).toBe('value');
-  expect((error as HostedApiError).header('x-none')).toBeNull();
-  expect((error as HostedApiError).rawBody()).toBe(JSON.stringify(body));
+  expect(error.header('X-Other')).toBe('value');
+  expect(error.header('x-none')).toBeNull();
+  expect(error.rawBody()).toBe(JSON.stringify(body));
 });
 
 test.each<[unknown]>([[['2301']], [{ code: '2301' }], ['2301 times'], ['23011234567'], [-2301], [23.01], [true]])(
@@ -311,10 +307,9 @@ test('an authentication error names the environment', async () => {
 test('jobs.status() rejects with HostedNotFoundError on an unsigned 2304', async () => {
   const { client } = clientOf({ code: '2304', result: 'Job not found' });
 
-  const error = await rejection(client.jobs.status(job));
+  const error = await rejection(client.jobs.status(job), HostedNotFoundError);
 
-  expect(error).toBeInstanceOf(HostedNotFoundError);
-  expect(error).toMatchObject({ code: 'not_found', serviceCode: '2304' });
+  expect(error).toMatchObject({ serviceCode: '2304' });
 });
 
 test.each([
@@ -324,10 +319,9 @@ test.each([
 ])('jobs.status() rejects with HostedAuthenticationError on a 2305 that is %s', async (_what, signature) => {
   const { client } = clientOf(answered({ code: '2305', ...signature }));
 
-  const error = await rejection(client.jobs.status(job));
+  const error = await rejection(client.jobs.status(job), HostedAuthenticationError);
 
-  expect(error).toBeInstanceOf(HostedAuthenticationError);
-  expect(error).toMatchObject({ code: 'authentication', serviceCode: '2305', outcome: 'refused' });
+  expect(error).toMatchObject({ serviceCode: '2305', outcome: 'refused' });
 });
 
 // Signatures of job status --------------------------------------------------
@@ -385,10 +379,9 @@ const untrusted: readonly [string, object, string][] = [
 test.each(untrusted)('jobs.status() does not trust %s', async (_what, body, reason) => {
   const { client, sent } = clientOf(body);
 
-  const error = await rejection(client.jobs.status(job));
+  const error = await rejection(client.jobs.status(job), HostedSignatureError);
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect(error).toMatchObject({ code: 'signature', reason, outcome: 'answered', retryable: false });
+  expect(error).toMatchObject({ reason, outcome: 'answered', retryable: false });
   expect(sent).toHaveLength(1);
 });
 
@@ -482,10 +475,9 @@ test.each([
 ])('jobs.status() rejects as stale a response that is %s than maxResponseAgeMs', async (_what, offsetMs) => {
   const { client } = clientOf(signed(answered({}), { timestamp: iso(offsetMs) }));
 
-  const error = await rejection(client.jobs.status(job));
+  const error = await rejection(client.jobs.status(job), HostedSignatureError);
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect(error).toMatchObject({ code: 'signature', reason: 'stale', outcome: 'answered' });
+  expect(error).toMatchObject({ reason: 'stale', outcome: 'answered' });
   expect((error as Error).message).toContain('maxResponseAgeMs');
 });
 
@@ -544,10 +536,9 @@ test('a forged timestamp is a mismatch before it is stale', async () => {
 test('a signed timestamp that is no time cannot be fresh', async () => {
   const { client } = clientOf(signed(answered({}), { timestamp: '2026-02-30T00:00:00Z' }));
 
-  const error = await rejection(client.jobs.status(job));
+  const error = await rejection(client.jobs.status(job), HostedSignatureError);
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect((error as HostedSignatureError).reason).toMatch(/^(?:malformed|stale)$/);
+  expect(error.reason).toMatch(/^(?:malformed|stale)$/);
 });
 
 // Signatures of links -------------------------------------------------------
@@ -580,10 +571,9 @@ test.each(
 )('$name does not trust $what where there is one', async ({ operation, members, reason }) => {
   const { client } = clientOf({ ...operation.answer(), ...members });
 
-  const error = await rejection(operation.call(client));
+  const error = await rejection(operation.call(client), HostedSignatureError);
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect(error).toMatchObject({ code: 'signature', reason, outcome: 'answered' });
+  expect(error).toMatchObject({ reason, outcome: 'answered' });
 });
 
 test.each(linkOperations)('$name takes its own signature coming back for none', async ({ answer, call }) => {
@@ -761,10 +751,9 @@ test.each(
 )('$name rejects a response with another $what', async ({ operation, members, path }) => {
   const { client } = clientOf({ ...operation.answer(), ...members });
 
-  const error = await rejection(operation.call(client));
+  const error = await rejection(operation.call(client), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', outcome: 'answered', issues: [{ path }] });
+  expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path }] });
 });
 
 test('links.get() takes a numeric ref_id that is equal as text', async () => {
@@ -796,11 +785,10 @@ test('links.disable() rejects when disabled_at is no date, and links.update() of
   const answer = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: 'Ada Example' };
   const { client } = clientOf(answer);
 
-  const error = await rejection(client.links.disable('ref-1'));
+  const error = await rejection(client.links.disable('ref-1'), HostedResponseError);
   const changed = await client.links.update('ref-1', { isDisabled: false });
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
+  expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
   expect((error as Error).message).not.toContain('Ada');
   expect(changed).toMatchObject({ state: 'disabled', disabledAt: null });
 });
@@ -842,10 +830,9 @@ test.each<[string, Reply]>([
 ])('links.get() rejects with HostedResponseError when the response %s', async (_what, reply) => {
   const { client, sent } = clientOf(reply);
 
-  const error = await rejection(client.links.get('ref-1'));
+  const error = await rejection(client.links.get('ref-1'), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'malformed', outcome: 'answered', status: 200 });
+  expect(error).toMatchObject({ reason: 'malformed', outcome: 'answered', status: 200 });
   expect(sent).toHaveLength(1);
 });
 
@@ -863,11 +850,10 @@ test('a response of maxResponseBytes is read, and one of a byte more is too larg
   const { client, sent } = clientOf([bytes(utf8(okLink)), bytes(utf8(okLink), utf8(' '))], { maxResponseBytes });
 
   const link = await client.links.get('ref-1');
-  const error = await rejection(client.links.get('ref-1'));
+  const error = await rejection(client.links.get('ref-1'), HostedResponseError);
 
   expect(link.refId).toBe('ref-1');
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'too_large', outcome: 'answered' });
+  expect(error).toMatchObject({ reason: 'too_large', outcome: 'answered' });
   expect((error as Error).message).toContain('maxResponseBytes');
   expect(sent).toHaveLength(2);
 });
@@ -900,10 +886,9 @@ test('a response without an end is given up on, whatever its length header says'
 test('the body of an error is read up to 64 KiB, and the error stays what it is', async () => {
   const { client } = clientOf(new Response('x'.repeat(1_000_000), { status: 404 }));
 
-  const error = await rejection(client.links.get('ref-1'));
+  const error = await rejection(client.links.get('ref-1'), HostedNotFoundError);
 
-  expect(error).toBeInstanceOf(HostedNotFoundError);
-  expect((error as HostedNotFoundError).rawBody().length).toBeLessThanOrEqual(64 * 1024);
+  expect(error.rawBody().length).toBeLessThanOrEqual(64 * 1024);
 });
 
 // Redirects -----------------------------------------------------------------
@@ -916,10 +901,9 @@ test.each(
   const headers = { location: 'https://elsewhere.test/' };
   const { client, sent } = clientOf(new Response(null, { status, headers }), { clock: recordingClock() });
 
-  const error = await rejection(operation.call(client));
+  const error = await rejection(operation.call(client), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'redirect', status, outcome: 'answered' });
+  expect(error).toMatchObject({ reason: 'redirect', status, outcome: 'answered' });
   expect(sent.map(({ init }) => init.redirect)).toEqual(['manual']);
 });
 
@@ -936,9 +920,8 @@ test.each<[string, Reply]>([
 ])('links.get() rejects on a redirect that was %s', async (_what, reply) => {
   const { client, sent } = clientOf(reply, { clock: recordingClock() });
 
-  const error = await rejection(client.links.get('ref-1'));
+  const error = await rejection(client.links.get('ref-1'), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'redirect' });
+  expect(error).toMatchObject({ reason: 'redirect' });
   expect(sent).toHaveLength(1);
 });

@@ -60,10 +60,9 @@ test.each<[string, number]>([
   const clock = recordingClock();
   const { client, sent } = clientOf([asking(header), get.answer()], { clock, maxRetries: 5 });
 
-  const error = await rejection(get.call(client));
+  const error = await rejection(get.call(client), HostedServerError);
 
-  expect(error).toBeInstanceOf(HostedServerError);
-  expect(error).toMatchObject({ code: 'server', status: 503, attempts: 1, retryable: true, retryAfterMs });
+  expect(error).toMatchObject({ status: 503, attempts: 1, retryable: true, retryAfterMs });
   expect(sent).toHaveLength(1);
   expect(clock.slept).toEqual([]);
 });
@@ -72,9 +71,8 @@ test('a create that is asked to wait more than a minute rejects at once, and may
   const clock = recordingClock();
   const { client, sent } = clientOf([asking('3600', 429), create.answer()], { clock });
 
-  const error = await rejection(create.call(client));
+  const error = await rejection(create.call(client), HostedRateLimitError);
 
-  expect(error).toBeInstanceOf(HostedRateLimitError);
   expect(error).toMatchObject({ outcome: 'refused', attempts: 1, retryable: true, retryAfterMs: 3_600_000 });
   expect(sent).toHaveLength(1);
   expect(clock.slept).toEqual([]);
@@ -130,10 +128,9 @@ test('a Retry-After beyond what is left of totalTimeoutMs gives the original err
   const clock = recordingClock([30_000, 10_000]);
   const { client, sent } = clientOf(asking('11'), { clock, totalTimeoutMs: 10_000 });
 
-  const error = await rejection(get.call(client));
+  const error = await rejection(get.call(client), HostedServerError);
 
-  expect(error).toBeInstanceOf(HostedServerError);
-  expect(error).toMatchObject({ code: 'server', status: 503, retryAfterMs: 11_000, attempts: 1 });
+  expect(error).toMatchObject({ status: 503, retryAfterMs: 11_000, attempts: 1 });
   expect(sent).toHaveLength(1);
   expect(clock.slept).toEqual([]);
 });

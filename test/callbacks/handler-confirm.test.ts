@@ -108,9 +108,8 @@ test('callbacks.confirm() of an event that cannot be read says so once, and send
     },
   };
 
-  const error = await rejection(client.callbacks.confirm(event as never));
+  const error = await rejection(client.callbacks.confirm(event as never), HostedValidationError);
 
-  expect(error).toBeInstanceOf(HostedValidationError);
   expect(error).toMatchObject({ issues: [{ path: '', message: 'must be an object with "userId" and "jobId"' }] });
   expect(sent).toHaveLength(0);
 });
@@ -164,13 +163,11 @@ test('callbacks.confirm() rejects as jobs.status() does', async () => {
   const { client } = start();
   const unsigned = clientOf({ job_complete: true, job_success: true }).client;
 
-  const unknown = await rejection(client.callbacks.confirm(anyEvent));
-  const untrusted = await rejection(unsigned.callbacks.confirm(anyEvent));
+  const unknown = await rejection(client.callbacks.confirm(anyEvent), HostedNotFoundError);
+  const untrusted = await rejection(unsigned.callbacks.confirm(anyEvent), HostedSignatureError);
 
-  expect(unknown).toBeInstanceOf(HostedNotFoundError);
-  expect(unknown).toMatchObject({ code: 'not_found', operation: 'jobs.status' });
-  expect(untrusted).toBeInstanceOf(HostedSignatureError);
-  expect(untrusted).toMatchObject({ code: 'signature', reason: 'missing', operation: 'jobs.status' });
+  expect(unknown).toMatchObject({ operation: 'jobs.status' });
+  expect(untrusted).toMatchObject({ reason: 'missing', operation: 'jobs.status' });
 });
 
 test.each([

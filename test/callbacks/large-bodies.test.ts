@@ -46,10 +46,9 @@ test.each([
 ])('a large body that is %s is refused as %s without being parsed', async (_what, pair, reason) => {
   const countParses = countLargeParses();
 
-  const error = await rejection(receive(JSON.stringify({ ...result, ...pair, Photo: photo })));
+  const error = await rejection(receive(JSON.stringify({ ...result, ...pair, Photo: photo })), HostedSignatureError);
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect(error).toMatchObject({ code: 'signature', reason });
+  expect(error).toMatchObject({ reason });
   expect(countParses()).toBe(0);
 });
 
@@ -62,10 +61,9 @@ test.each([
 ])('a large body with %s is refused as malformed without being parsed', async (_what, body) => {
   const countParses = countLargeParses();
 
-  const error = await rejection(receive(body));
+  const error = await rejection(receive(body), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason: 'malformed' });
+  expect(error).toMatchObject({ reason: 'malformed' });
   expect(countParses()).toBe(0);
 });
 

@@ -53,18 +53,16 @@ export async function expectSignatureError(
   receiving: Promise<unknown>,
   reason: HostedSignatureError['reason'],
 ): Promise<HostedSignatureError> {
-  const error = await rejection(receiving);
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect(error).toMatchObject({ code: 'signature', reason });
-  return error as HostedSignatureError;
+  const error = await rejection(receiving, HostedSignatureError);
+  expect(error).toMatchObject({ reason });
+  return error;
 }
 
 export async function expectResponseError(
   receiving: Promise<unknown>,
   reason: HostedResponseError['reason'],
 ): Promise<HostedResponseError> {
-  const error = await rejection(receiving);
-  expect(error).toBeInstanceOf(HostedResponseError);
-  expect(error).toMatchObject({ code: 'response', reason });
-  return error as HostedResponseError;
+  const error = await rejection(receiving, HostedResponseError);
+  expect(error).toMatchObject({ reason });
+  return error;
 }

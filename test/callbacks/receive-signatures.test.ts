@@ -213,10 +213,9 @@ test('callbacks.receive() rejects with HostedConfigError when the signer throws'
     },
   };
 
-  const error = await rejection(receiver({ signer }).receive(posted(result)));
+  const error = await rejection(receiver({ signer }).receive(posted(result)), HostedConfigError);
 
-  expect(error).toBeInstanceOf(HostedConfigError);
-  expect(error).toMatchObject({ code: 'config', issues: [{ path: 'signer' }] });
+  expect(error).toMatchObject({ issues: [{ path: 'signer' }] });
 });
 
 test('callbacks.receive() limits the age, also with options of a handler that confirms', async () => {

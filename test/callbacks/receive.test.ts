@@ -198,13 +198,11 @@ test.each([
   ['a number', 5],
   ['an ArrayBuffer', new ArrayBuffer(8)],
 ])('callbacks.receive() rejects with HostedValidationError when it is given %s', async (_what, body) => {
-  const error = await rejection(receiver().receive(body));
+  const error = await rejection(receiver().receive(body), HostedValidationError);
 
-  expect(error).toBeInstanceOf(HostedValidationError);
   const message =
     'must be the raw body as a string or bytes, not a parsed body: for this route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
   expect(error).toMatchObject({
-    code: 'validation',
     outcome: 'not_sent',
     message: `Cannot receive a callback: "body" ${message}`,
     issues: [{ path: 'body', message }],
@@ -229,20 +227,18 @@ test.each([
   ['replayGuard', {}],
   ['replayGuard', { begin: async () => 'new', commit: async () => undefined }],
 ])('callbacks.receive() names %s when it is %o', async (option, value) => {
-  const error = await rejection(receiver().receive(posted(result), { [option]: value }));
+  const error = await rejection(receiver().receive(posted(result), { [option]: value }), HostedValidationError);
 
-  expect(error).toBeInstanceOf(HostedValidationError);
-  expect(error).toMatchObject({ code: 'validation', issues: [{ path: option }] });
-  expect((error as HostedValidationError).message).toContain(`"${option}"`);
+  expect(error).toMatchObject({ issues: [{ path: option }] });
+  expect(error.message).toContain(`"${option}"`);
 });
 
 test('callbacks.receive() names every bad option at once', async () => {
   const options = { maxAgeMs: -1, maxBytes: 0, replayGuard: {} } as unknown as ReceiveOptions;
 
-  const error = await rejection(receiver().receive(posted(result), options));
+  const error = await rejection(receiver().receive(posted(result), options), HostedValidationError);
 
-  expect(error).toBeInstanceOf(HostedValidationError);
-  const paths = (error as HostedValidationError).issues.map(({ path }) => path);
+  const paths = error.issues.map(({ path }) => path);
   expect(paths.sort()).toEqual(['maxAgeMs', 'maxBytes', 'replayGuard']);
 });
 

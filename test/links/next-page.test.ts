@@ -41,11 +41,10 @@ test.each([
 ])('toArray() with a limit that is %s rejects and sends nothing', async (_what, options) => {
   const { client, sent, settle } = serve(book(names(5)));
 
-  const error = await rejection(client.links.list().toArray(options as never));
+  const error = await rejection(client.links.list().toArray(options as never), HostedValidationError);
   await settle();
 
-  expect(error).toBeInstanceOf(HostedValidationError);
-  expect(error).toMatchObject({ code: 'validation', operation: 'links.list', issues: [{ path: 'limit' }] });
+  expect(error).toMatchObject({ operation: 'links.list', issues: [{ path: 'limit' }] });
   expect(sent).toEqual([]);
 });
 
@@ -54,9 +53,7 @@ test('toArray() rejects with the error of a page', async () => {
     page === 2 ? Response.json({ error: 'trouble' }, { status: 503 }) : book(names(5))(page, before),
   );
 
-  const error = await rejection(client.links.list().toArray({ limit: 5 }));
-
-  expect(error).toBeInstanceOf(HostedServerError);
+  await rejection(client.links.list().toArray({ limit: 5 }), HostedServerError);
 });
 
 // nextPage ------------------------------------------------------------------
@@ -136,9 +133,8 @@ test('nextPage() with an unknown option rejects and sends nothing', async () => 
   const { client, asked } = serve(book(names(5)));
   const page = await client.links.list();
 
-  const error = await rejection(page.nextPage({ page: 7 } as never));
+  await rejection(page.nextPage({ page: 7 } as never), HostedValidationError);
 
-  expect(error).toBeInstanceOf(HostedValidationError);
   expect(asked()).toEqual([undefined]);
 });
 

@@ -164,10 +164,9 @@ test('links.list() takes 10,000 links and refuses one more, naming the list alon
   const { client } = clientOf([page(links.slice(1)), page(links)]);
 
   const read = await client.links.list();
-  const error = await rejection(client.links.list());
+  const error = await rejection(client.links.list(), HostedResponseError);
 
   expect(read.links).toHaveLength(10_000);
-  expect(error).toBeInstanceOf(HostedResponseError);
   expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'links' }] });
 });
 

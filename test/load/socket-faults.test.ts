@@ -102,11 +102,9 @@ test.concurrent.each(
 )('$name rejects as not_sent, after its repeats, when $what', async ({ operation, origin }) => {
   const { client } = clientAt(await origin());
 
-  const error = await rejection(operation.call(client));
+  const error = await rejection(operation.call(client), HostedConnectionError);
 
-  expect(error).toBeInstanceOf(HostedConnectionError);
   expect(error).toMatchObject({
-    code: 'connection',
     operation: operation.name,
     outcome: 'not_sent',
     attempts: 3,
@@ -130,10 +128,9 @@ test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds
   const server = await serving(() => undefined);
   const { client } = clientAt(server.origin.replace('http:', 'https:'), { maxRetries: 0, timeoutMs: 250 });
 
-  const error = await rejection(operation.call(client));
+  const error = await rejection(operation.call(client), HostedTimeoutError);
 
-  expect(error).toBeInstanceOf(HostedTimeoutError);
-  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', attempts: 1 });
+  expect(error).toMatchObject({ phase: 'attempt', outcome: 'unknown', attempts: 1 });
   expect(server.requests).toEqual([]);
 });
 
@@ -353,10 +350,9 @@ test.concurrent.each(operations)(
     const server = await serving(({ socket }) => socket.write(head(200, { ...json, 'content-length': 100 })));
     const { client } = clientAt(server.origin, { totalTimeoutMs: 250 });
 
-    const error = await rejection(operation.call(client));
+    const error = await rejection(operation.call(client), HostedTimeoutError);
 
-    expect(error).toBeInstanceOf(HostedTimeoutError);
-    expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', attempts: 1 });
+    expect(error).toMatchObject({ phase: 'total', outcome: 'unknown', attempts: 1 });
     await server.quiet();
   },
 );
@@ -436,12 +432,11 @@ test.each(framings.flatMap((framing) => operations.map((operation) => ({ name: o
     });
     const { client } = clientAt(server.origin);
 
-    const error = await rejection(operation.call(client));
+    const error = await rejection(operation.call(client), HostedResponseError);
     await server.quiet();
 
-    expect(error).toBeInstanceOf(HostedResponseError);
-    expect(error).toMatchObject({ code: 'response', reason: 'too_large', outcome: 'answered', attempts: 1 });
-    expect((error as HostedResponseError).rawBody().length).toBeLessThanOrEqual(8 * megabyte);
+    expect(error).toMatchObject({ reason: 'too_large', outcome: 'answered', attempts: 1 });
+    expect(error.rawBody().length).toBeLessThanOrEqual(8 * megabyte);
     const written = await Promise.all(pouring);
     // 8 MiB are asked for; the rest is what lies in the buffers of two sockets and a stream.
     expect(written).toHaveLength(1);
@@ -457,13 +452,12 @@ test.each(operations)('$name reads no more than the beginning of a 503 of 50 MB'
   });
   const { client } = clientAt(server.origin);
 
-  const error = await rejection(operation.call(client));
+  const error = await rejection(operation.call(client), HostedServerError);
   await server.quiet();
 
   const attempts = operation.repeatable ? 3 : 1;
-  expect(error).toBeInstanceOf(HostedServerError);
-  expect(error).toMatchObject({ code: 'server', status: 503, outcome: 'refused', attempts });
-  expect((error as HostedServerError).rawBody().length).toBeLessThanOrEqual(64 * 1024);
+  expect(error).toMatchObject({ status: 503, outcome: 'refused', attempts });
+  expect(error.rawBody().length).toBeLessThanOrEqual(64 * 1024);
   const written = await Promise.all(pouring);
   expect(written).toHaveLength(attempts);
   for (const bytes of written) expect(bytes).toBeLessThan(20 * megabyte);
@@ -491,11 +485,9 @@ test.concurrent.each(redirects)('$name does not follow a $status to $target', as
   );
   const { client } = clientAt(server.origin);
 
-  const error = await rejection(operation.call(client));
+  const error = await rejection(operation.call(client), HostedResponseError);
 
-  expect(error).toBeInstanceOf(HostedResponseError);
   expect(error).toMatchObject({
-    code: 'response',
     reason: 'redirect',
     status,
     outcome: 'answered',

@@ -390,10 +390,9 @@ test.each([
   ['meterProvider', { meterProvider: 'planted' }],
   ['tracker', { tracker: [{ stats() {} }] }],
 ])('instrument() refuses a %s that is none', (name, options) => {
-  const error = thrownBy(() => instrument(options as object));
+  const error = thrownBy(() => instrument(options as object), HostedConfigError);
 
-  expect(error).toBeInstanceOf(HostedConfigError);
-  expect((error as HostedConfigError).issues.map(({ path }) => path)).toEqual([name]);
+  expect(error.issues.map(({ path }) => path)).toEqual([name]);
   expect((error as Error).message).not.toContain('planted');
 });
 

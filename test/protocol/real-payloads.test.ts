@@ -147,18 +147,22 @@ test('jobs.status() reads a finished job with selfie and history', async () => {
 test('jobs.status() does not trust the signature the finished job was published with', async () => {
   const { client } = clientOf({ ...finishedJob, ...publishedSignature }, anyAge);
 
-  const error = await rejection(client.jobs.status({ ...finishedRef, imageLinks: true, history: true }));
+  const error = await rejection(
+    client.jobs.status({ ...finishedRef, imageLinks: true, history: true }),
+    HostedSignatureError,
+  );
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
+  expect(error).toMatchObject({ reason: 'mismatch' });
 });
 
 test('jobs.status() does not take the finished job for another one', async () => {
   const { client } = clientOf(signed(finishedJob, { member: 'signature' }));
 
-  const error = await rejection(client.jobs.status({ ...finishedRef, userId: '1511bf02-801a-4b57-ac8e-ef17e26bfeb4' }));
+  const error = await rejection(
+    client.jobs.status({ ...finishedRef, userId: '1511bf02-801a-4b57-ac8e-ef17e26bfeb4' }),
+    HostedResponseError,
+  );
 
-  expect(error).toBeInstanceOf(HostedResponseError);
   expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path: 'result.PartnerParams.user_id' }] });
 });
 
@@ -187,10 +191,9 @@ test.each([
 ])('jobs.status() does not trust a digest without a key, for %s', async (_whose, partnerId) => {
   const { client } = clientOf(pendingWithDigest, { ...anyAge, partnerId });
 
-  const error = await rejection(client.jobs.status(anyJob));
+  const error = await rejection(client.jobs.status(anyJob), HostedSignatureError);
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
-  expect(error).toMatchObject({ code: 'signature', reason: partnerId === '001' ? 'unkeyed' : 'mismatch' });
+  expect(error).toMatchObject({ reason: partnerId === '001' ? 'unkeyed' : 'mismatch' });
 });
 
 test('jobs.status() reads a pending job whose timestamp is an epoch', async () => {
@@ -230,9 +233,8 @@ test('jobs.status() reads a pending job that says no more than that', async () =
 });
 
 test("jobs.status() does not trust somebody else's signature", async () => {
-  const error = await rejection(clientOf(pendingMinimal, anyAge).client.jobs.status(anyJob));
+  const error = await rejection(clientOf(pendingMinimal, anyAge).client.jobs.status(anyJob), HostedSignatureError);
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
   expect(error).toMatchObject({ reason: 'mismatch' });
 });
 
@@ -305,9 +307,11 @@ test('jobs.status() reads a job with its single checks', async () => {
 });
 
 test('jobs.status() does not trust a signature of the older kind', async () => {
-  const error = await rejection(clientOf(jobWithActions, anyAge).client.jobs.status(jobWithActionsRef));
+  const error = await rejection(
+    clientOf(jobWithActions, anyAge).client.jobs.status(jobWithActionsRef),
+    HostedSignatureError,
+  );
 
-  expect(error).toBeInstanceOf(HostedSignatureError);
   expect(error).toMatchObject({ reason: 'mismatch' });
 });
 

@@ -4,7 +4,24 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { type CallOptions, HostedClient, type HostedClientOptions, type OperationName } from 'hosted-client';
+import {
+  type CallOptions,
+  HostedApiError,
+  HostedAuthenticationError,
+  HostedClient,
+  type HostedClientOptions,
+  HostedConfigError,
+  HostedConnectionError,
+  HostedNotFoundError,
+  HostedPollTimeoutError,
+  HostedRateLimitError,
+  HostedResponseError,
+  HostedServerError,
+  HostedSignatureError,
+  HostedTimeoutError,
+  HostedValidationError,
+  type OperationName,
+} from 'hosted-client';
 
 export const partnerId = '085';
 export const apiKey = 'test-key';
@@ -209,22 +226,50 @@ export function failed(...codes: readonly string[]): TypeError {
   return new TypeError('fetch failed', { cause });
 }
 
-/** What a promise rejects with. */
-export async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
+/** The code of each class of errors, by docs/errors.md. */
+const codes = new Map<unknown, string>([
+  [HostedApiError, 'api'],
+  [HostedAuthenticationError, 'authentication'],
+  [HostedConfigError, 'config'],
+  [HostedConnectionError, 'connection'],
+  [HostedNotFoundError, 'not_found'],
+  [HostedPollTimeoutError, 'poll_timeout'],
+  [HostedRateLimitError, 'rate_limit'],
+  [HostedResponseError, 'response'],
+  [HostedServerError, 'server'],
+  [HostedSignatureError, 'signature'],
+  [HostedTimeoutError, 'timeout'],
+  [HostedValidationError, 'validation'],
+]);
+
+type ErrorClass<E> = new (...given: never[]) => E;
+
+/** The error, which must be of this class, and have the code of this class. */
+function checked<E>(error: unknown, type: ErrorClass<E> | undefined): E {
+  if (type === undefined) return error as E;
+  if (!(error instanceof type)) throw new Error(`expected ${type.name}`, { cause: error });
+  const { code } = error as { readonly code?: unknown };
+  if (code !== codes.get(type)) throw new Error(`expected the code of ${type.name}, got ${code}`, { cause: error });
+  return error;
+}
+
+/** What a promise rejects with: an error of this class, if there is one. */
+export async function rejection<E = unknown>(promise: Promise<unknown>, type?: ErrorClass<E>): Promise<E> {
+  const error = await promise.then(
     () => {
       throw new Error('expected a rejection');
     },
-    (error: unknown) => error,
+    (reason: unknown) => reason,
   );
+  return checked(error, type);
 }
 
-/** What a function throws. */
-export function thrownBy(run: () => unknown): unknown {
+/** What a function throws: an error of this class, if there is one. */
+export function thrownBy<E = unknown>(run: () => unknown, type?: ErrorClass<E>): E {
   try {
     run();
   } catch (error) {
-    return error;
+    return checked(error, type);
   }
   throw new Error('expected a throw');
 }

@@ -19,13 +19,11 @@ export async function expectRefusal(
   options: Partial<HostedClientOptions> = {},
 ): Promise<HostedValidationError> {
   const { client, sent } = clientOf(created, options);
-  const error = await rejection(call(client));
-  expect(error).toBeInstanceOf(HostedValidationError);
-  const { code, issues, message } = error as HostedValidationError;
-  expect(error).toMatchObject({ code: 'validation', outcome: 'not_sent', attempts: 0, retryable: false });
-  expect(code).toBe('validation');
+  const error = await rejection(call(client), HostedValidationError);
+  const { issues, message } = error;
+  expect(error).toMatchObject({ outcome: 'not_sent', attempts: 0, retryable: false });
   expect(issues.map(({ path }) => path).sort()).toEqual([...paths].sort());
   for (const path of paths) expect(message).toContain(path);
   expect(sent).toEqual([]);
-  return error as HostedValidationError;
+  return error;
 }

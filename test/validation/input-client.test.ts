@@ -7,9 +7,8 @@ import { apiKey, clientOf, now, operations, partnerId, sign, signed, thrownBy } 
 import { created, newLink } from './expect-refusal.js';
 
 function configErrorOf(run: () => unknown): HostedConfigError {
-  const error = thrownBy(run);
-  expect(error).toBeInstanceOf(HostedConfigError);
-  return error as HostedConfigError;
+  const error = thrownBy(run, HostedConfigError);
+  return error;
 }
 
 afterEach(() => {

@@ -174,10 +174,9 @@ test('links.create() refuses a property __proto__ of extra, and takes no propert
   const inherited = Object.create({ partner_id: 'planted' }) as Record<string, unknown>;
   const { client, sent } = clientOf(created);
 
-  const error = await rejection(client.links.create({ ...newLink, extra: own }));
+  await rejection(client.links.create({ ...newLink, extra: own }), HostedValidationError);
   await client.links.create({ ...newLink, extra: inherited });
 
-  expect(error).toBeInstanceOf(HostedValidationError);
   expect(sent).toHaveLength(1);
   expect(sent[0]?.body.partner_id).toBe('085');
 });
@@ -332,10 +331,9 @@ test('links.create() responds with a reference id that cannot go into a path, an
   const { client, sent } = clientOf({ link: 'https://links.hosted.test/1', ref_id: '../secrets' });
 
   const { refId } = await client.links.create(newLink);
-  const error = await rejection(client.links.get(refId));
+  const error = await rejection(client.links.get(refId), HostedValidationError);
 
-  expect(error).toBeInstanceOf(HostedValidationError);
-  expect(error).toMatchObject({ code: 'validation', issues: [{ path: 'refId' }] });
+  expect(error).toMatchObject({ issues: [{ path: 'refId' }] });
   expect(sent).toHaveLength(1);
 });
 
