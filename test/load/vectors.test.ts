@@ -42,6 +42,11 @@ async function score<T>(
   return { seen: vectors.length, wrong };
 }
 
+/** That there are so many vectors, and that none goes wrong. */
+async function expectAllRight<T>(count: number, ...given: Parameters<typeof score<T>>) {
+  expect(await score(...given)).toEqual({ seen: count, wrong: [] });
+}
+
 vectorTest('every file of the folder is read by a test', () => {
   const files = readdirSync(folder).filter((name) => name !== 'README.md');
 
@@ -112,7 +117,8 @@ const ownSeed = new Uint8Array(32).fill(7);
 vectorTest('ed25519() gives the strict verdict on every vector, its message read byte for byte', async () => {
   const signers = await byteSigners();
 
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    1388,
     verdicts(),
     async ({ pk, msg, sig, valid }) => {
       const signer = signers.ed25519({ secretKey: ownSeed, servicePublicKey: bytesOf(pk), context: '' });
@@ -120,8 +126,6 @@ vectorTest('ed25519() gives the strict verdict on every vector, its message read
     },
     idOf,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 1388, wrong: [] });
 });
 
 vectorTest('ed25519() gives the strict verdict on every vector whose message is text', async () => {
@@ -130,7 +134,8 @@ vectorTest('ed25519() gives the strict verdict on every vector whose message is 
     return text === null ? [] : [{ ...vector, text }];
   });
 
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    284,
     expressible,
     async ({ pk, text, sig, valid }) => {
       const signer = ed25519({ secretKey: ownSeed, servicePublicKey: base64Of(pk), context: '' });
@@ -138,8 +143,6 @@ vectorTest('ed25519() gives the strict verdict on every vector whose message is 
     },
     idOf,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 284, wrong: [] });
 });
 
 vectorTest('ed25519() trusts no valid signature of a vector once a bit of its message is another', async () => {
@@ -169,7 +172,8 @@ vectorTest('ed25519() signs the 1,024 messages of ed25519.cr.yp.to as they are s
   const signers = await byteSigners();
   const lines = textOf('ed25519_crypto_sign_input.txt').trim().split('\n');
 
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    1024,
     lines.map((line) => line.split(':')),
     async ([secret = '', publicKey = '', message = '', signedMessage = '']) => {
       const options = { secretKey: bytesOf(secret), servicePublicKey: bytesOf(publicKey), context: '' };
@@ -178,8 +182,6 @@ vectorTest('ed25519() signs the 1,024 messages of ed25519.cr.yp.to as they are s
     },
     ([, publicKey]) => String(publicKey),
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 1024, wrong: [] });
 });
 
 vectorTest('the 1,024 signatures of ed25519.cr.yp.to all have the strict verdict true', () => {
@@ -200,7 +202,8 @@ vectorTest('ed25519() gives the known answers of all five tests of RFC 8032 §7.
   const signers = await byteSigners();
   const { tests } = jsonOf<Rfc8032>('rfc8032_ed25519.json');
 
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    5,
     tests,
     async ({ sk, pk, msg, sig }) => {
       const input = { timestamp: latin1Of(msg), partnerId: '' };
@@ -209,8 +212,6 @@ vectorTest('ed25519() gives the known answers of all five tests of RFC 8032 §7.
     },
     ({ name }) => name,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 5, wrong: [] });
   expect(verdictsOf('rfc8032').map(({ pk, msg, sig, valid }) => ({ pk, msg, sig, valid }))).toEqual(
     tests.map(({ pk, msg, sig }) => ({ pk, msg, sig, valid: true })),
   );
@@ -266,7 +267,8 @@ vectorTest('hmacSha256() gives the known answers of all seven cases of RFC 4231,
   const signers = await byteSigners();
   const { tests } = jsonOf<Rfc4231>('rfc4231_hmac_sha256.json');
 
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    7,
     tests,
     async ({ key, msg, mac, truncated }) => {
       const input = { timestamp: latin1Of(msg), partnerId: '' };
@@ -278,8 +280,6 @@ vectorTest('hmacSha256() gives the known answers of all seven cases of RFC 4231,
     },
     ({ case: number }) => `case ${number}`,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 7, wrong: [] });
 });
 
 interface WycheproofHmac {
@@ -297,7 +297,8 @@ vectorTest(
       ({ tagSize, tests }) => tests.map((vector) => ({ ...vector, whole: tagSize === 256 })),
     );
 
-    const { seen, wrong } = await score(
+    await expectAllRight(
+      174,
       vectors,
       async ({ key, msg, tag, result, whole }) => {
         const input = { timestamp: latin1Of(msg), partnerId: '' };
@@ -309,8 +310,6 @@ vectorTest(
       },
       ({ tcId }) => `tc${tcId}`,
     );
-
-    expect({ seen, wrong }).toEqual({ seen: 174, wrong: [] });
   },
 );
 
@@ -341,33 +340,30 @@ async function bothOver(bytes: Uint8Array<ArrayBuffer>): Promise<readonly unknow
 const isMalformed = (end: unknown) => end instanceof HostedResponseError && end.reason === 'malformed';
 
 vectorTest('every text of JSONTestSuite as a response gives a HostedError, as none is a link or a job', async () => {
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    340,
     jsonTexts(),
     async ({ bytes }) => (await bothOver(bytes)).every((end) => end instanceof HostedError),
     ({ name }) => name,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 340, wrong: [] });
 });
 
 vectorTest("no text of JSONTestSuite that is JSON is refused as 'malformed'", async () => {
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    95,
     jsonTexts('test_parsing/y_'),
     async ({ bytes }) => !(await bothOver(bytes)).some(isMalformed),
     ({ name }) => name,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 95, wrong: [] });
 });
 
 vectorTest("every text of JSONTestSuite that is no JSON is refused as 'malformed'", async () => {
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    188,
     jsonTexts('test_parsing/n_'),
     async ({ bytes }) => (await bothOver(bytes)).every(isMalformed),
     ({ name }) => name,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 188, wrong: [] });
 });
 
 vectorTest('every value of JSONTestSuite in an unknown field of a link and a result comes as it is', async () => {
@@ -381,7 +377,8 @@ vectorTest('every value of JSONTestSuite in an unknown field of a link and a res
     return inMember(signed({ job_complete: true, job_success: true, job_id: job.jobId, result }), '~here~', text);
   };
 
-  const { seen, wrong } = await score(
+  await expectAllRight(
+    95,
     jsonTexts('test_parsing/y_'),
     async ({ bytes }) => {
       const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
@@ -393,13 +390,14 @@ vectorTest('every value of JSONTestSuite in an unknown field of a link and a res
     },
     ({ name }) => name,
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 95, wrong: [] });
 });
 
 // Naughty strings -----------------------------------------------------------
 
-const naughty = () => jsonOf<readonly string[]>('blns.json');
+/** A test of each of the 515 naughty strings. */
+const naughtyTest = (name: string, isRight: (text: string, index: number) => Promise<boolean>) =>
+  vectorTest(name, () => expectAllRight(515, jsonOf<readonly string[]>('blns.json'), isRight, String));
+
 const newLink: NewLink = {
   companyName: 'Example Ltd',
   dataPrivacyPolicyUrl: 'https://partner.test/privacy',
@@ -429,142 +427,86 @@ const sameBytes = (sent: unknown, text: string) =>
 const isRefused = ({ body, error }: { body: unknown; error: unknown }) =>
   body === null && error instanceof HostedValidationError;
 
-vectorTest('a naughty string as name, ID type or extra field is sent byte for byte', async () => {
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text) => {
-      const idTypes: NewLink['idTypes'] = [{ country: 'NG', idType: text, verificationMethod: 'enhanced_kyc' }];
-      const extra = { note: text, nested: [{ [text]: text }], [`x${text}`]: text };
-      const { body } = await creating({ name: text, idTypes, extra });
-      const [sentType] = (body?.id_types ?? []) as readonly { id_type: string }[];
-      const [nested] = (body?.nested ?? []) as readonly Record<string, unknown>[];
-      const all = [body?.name, sentType?.id_type, body?.note, nested?.[text], body?.[`x${text}`]];
-      return all.every((member) => sameBytes(member, text));
-    },
-    String,
-  );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+naughtyTest('a naughty string as name, ID type or extra field is sent byte for byte', async (text) => {
+  const idTypes: NewLink['idTypes'] = [{ country: 'NG', idType: text, verificationMethod: 'enhanced_kyc' }];
+  const extra = { note: text, nested: [{ [text]: text }], [`x${text}`]: text };
+  const { body } = await creating({ name: text, idTypes, extra });
+  const [sentType] = (body?.id_types ?? []) as readonly { id_type: string }[];
+  const [nested] = (body?.nested ?? []) as readonly Record<string, unknown>[];
+  const all = [body?.name, sentType?.id_type, body?.note, nested?.[text], body?.[`x${text}`]];
+  return all.every((member) => sameBytes(member, text));
 });
 
-vectorTest(
+naughtyTest(
   'a naughty string as the name of an extra field is sent, or refused with HostedValidationError',
-  async () => {
-    const { seen, wrong } = await score(
-      naughty(),
-      async (text) => {
-        const made = await creating({ extra: { [text]: 'value' } });
-        return isRefused(made) || (made.error === null && made.body?.[text] === 'value');
-      },
-      String,
-    );
-
-    expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+  async (text) => {
+    const made = await creating({ extra: { [text]: 'value' } });
+    return isRefused(made) || (made.error === null && made.body?.[text] === 'value');
   },
 );
 
-vectorTest('a naughty string as user id or company name is sent byte for byte, unless it is blank', async () => {
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text) => {
-      const user = await creating({ userId: text });
-      const company = await creating({ companyName: text });
-      if (text.trim() === '') return isRefused(user) && isRefused(company);
-      return sameBytes(user.body?.user_id, text) && sameBytes(company.body?.company_name, text);
-    },
-    String,
-  );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+naughtyTest('a naughty string as user id or company name is sent byte for byte, unless it is blank', async (text) => {
+  const user = await creating({ userId: text });
+  const company = await creating({ companyName: text });
+  if (text.trim() === '') return isRefused(user) && isRefused(company);
+  return sameBytes(user.body?.user_id, text) && sameBytes(company.body?.company_name, text);
 });
 
-vectorTest('a naughty string as the ids of a job is asked for byte for byte, unless it is blank', async () => {
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text) => {
-      const { client, sent } = clientOf(() => Response.json(signed({ job_complete: false, user_id: text })));
-      const [end] = await Promise.allSettled([client.jobs.status({ userId: text, jobId: text })]);
-      const body = bodyOf(sent);
-      if (text.trim() === '') return body === null && end.status === 'rejected';
-      if (end.status === 'rejected') return false;
-      const { userId, jobId } = end.value;
-      return [body?.user_id, body?.job_id, userId, jobId].every((id) => sameBytes(id, text));
-    },
-    String,
-  );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+naughtyTest('a naughty string as the ids of a job is asked for byte for byte, unless it is blank', async (text) => {
+  const { client, sent } = clientOf(() => Response.json(signed({ job_complete: false, user_id: text })));
+  const [end] = await Promise.allSettled([client.jobs.status({ userId: text, jobId: text })]);
+  const body = bodyOf(sent);
+  if (text.trim() === '') return body === null && end.status === 'rejected';
+  if (end.status === 'rejected') return false;
+  const { userId, jobId } = end.value;
+  return [body?.user_id, body?.job_id, userId, jobId].every((id) => sameBytes(id, text));
 });
 
-vectorTest('a naughty string as a reference id is asked for under its own path, or refused', async () => {
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text) => {
-      const { client, sent } = clientOf({ ...link, ref_id: text });
-      const [end] = await Promise.allSettled([client.links.get(text)]);
-      if (sent.length === 0) return end.status === 'rejected' && end.reason instanceof HostedValidationError;
-      return sent[0]?.url === `https://sandbox.hosted.test/v1/hosted_links/${text}` && end.status === 'fulfilled';
-    },
-    String,
-  );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+naughtyTest('a naughty string as a reference id is asked for under its own path, or refused', async (text) => {
+  const { client, sent } = clientOf({ ...link, ref_id: text });
+  const [end] = await Promise.allSettled([client.links.get(text)]);
+  if (sent.length === 0) return end.status === 'rejected' && end.reason instanceof HostedValidationError;
+  return sent[0]?.url === `https://sandbox.hosted.test/v1/hosted_links/${text}` && end.status === 'fulfilled';
 });
 
-vectorTest('a naughty string as a header is sent as the platform sends it, or refused', async () => {
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text) => {
-      const { client, sent } = clientOf(link);
-      const [end] = await Promise.allSettled([client.links.get('ref-1', { headers: { 'x-naughty': text } })]);
-      if (sent.length === 0) return end.status === 'rejected' && end.reason instanceof HostedValidationError;
-      const expected = new Headers({ 'x-naughty': text }).get('x-naughty');
-      return new Headers(sent[0]?.init.headers).get('x-naughty') === expected && end.status === 'fulfilled';
-    },
-    String,
-  );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+naughtyTest('a naughty string as a header is sent as the platform sends it, or refused', async (text) => {
+  const { client, sent } = clientOf(link);
+  const [end] = await Promise.allSettled([client.links.get('ref-1', { headers: { 'x-naughty': text } })]);
+  if (sent.length === 0) return end.status === 'rejected' && end.reason instanceof HostedValidationError;
+  const expected = new Headers({ 'x-naughty': text }).get('x-naughty');
+  return new Headers(sent[0]?.init.headers).get('x-naughty') === expected && end.status === 'fulfilled';
 });
 
-vectorTest('a naughty string in the text fields of a response comes byte for byte', async () => {
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text) => {
-      const idType = { country: 'NG', id_type: text, verification_method: text };
-      const ofLink = { ...link, name: text, company_name: text, user_id: text, id_types: [idType], [`x${text}`]: text };
-      const entry = { ResultText: text, FullName: text, Actions: { [`x${text}`]: text }, [`x${text}`]: text };
-      const ofJob = signed({
-        job_complete: true,
-        job_success: 'true',
-        job_id: job.jobId,
-        result: entry,
-        history: [entry],
-      });
-      const { client: forLink } = clientOf(ofLink);
-      const { client: forJob } = clientOf(ofJob);
+naughtyTest('a naughty string in the text fields of a response comes byte for byte', async (text) => {
+  const idType = { country: 'NG', id_type: text, verification_method: text };
+  const ofLink = { ...link, name: text, company_name: text, user_id: text, id_types: [idType], [`x${text}`]: text };
+  const entry = { ResultText: text, FullName: text, Actions: { [`x${text}`]: text }, [`x${text}`]: text };
+  const ofJob = signed({
+    job_complete: true,
+    job_success: 'true',
+    job_id: job.jobId,
+    result: entry,
+    history: [entry],
+  });
+  const { client: forLink } = clientOf(ofLink);
+  const { client: forJob } = clientOf(ofJob);
 
-      const read = await forLink.links.get('ref-1');
-      const { result, history } = await forJob.jobs.status(job);
+  const read = await forLink.links.get('ref-1');
+  const { result, history } = await forJob.jobs.status(job);
 
-      expect(read.userIds).toEqual(text === '' ? [] : [text]);
-      const texts = [
-        read.name,
-        read.companyName,
-        read.idTypes[0]?.idType,
-        read.idTypes[0]?.verificationMethod,
-        read.extra[`x${text}`],
-        result?.resultText,
-        result?.actions[`x${text}`],
-        result?.extra[`x${text}`],
-        history?.[0]?.identity?.fullName,
-      ];
-      return texts.every((member) => sameBytes(member, text));
-    },
-    String,
-  );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+  expect(read.userIds).toEqual(text === '' ? [] : [text]);
+  const texts = [
+    read.name,
+    read.companyName,
+    read.idTypes[0]?.idType,
+    read.idTypes[0]?.verificationMethod,
+    read.extra[`x${text}`],
+    result?.resultText,
+    result?.actions[`x${text}`],
+    result?.extra[`x${text}`],
+    history?.[0]?.identity?.fullName,
+  ];
+  return texts.every((member) => sameBytes(member, text));
 });
 
 const linkMembers = [
@@ -574,7 +516,7 @@ const linkMembers = [
 const jobMembers = ['user_id', 'job_id', 'job_complete', 'job_success', 'code', 'result', 'history', 'image_links'];
 const resultMembers = ['ResultCode', 'IsFinalResult', 'ConfidenceValue', 'JSONVersion', 'PartnerParams', 'HostedJobID'];
 
-vectorTest('a naughty string in any other field of a response gives a value or a HostedError', async () => {
+naughtyTest('a naughty string in any other field of a response gives a value or a HostedError', async (text, index) => {
   const answers = (text: string) => [
     ...linkMembers.map((member) => ({ ...link, [member]: text })),
     ...jobMembers.map((member) => signed({ job_complete: true, job_success: true, [member]: text })),
@@ -583,39 +525,23 @@ vectorTest('a naughty string in any other field of a response gives a value or a
     ),
   ];
 
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text, index) => {
-      // Each string in every fourth member, each member with every fourth string.
-      for (const answer of answers(text).filter((_answer, place) => (index + place) % 4 === 0)) {
-        const { client } = clientOf(answer, { maxRetries: 0 });
-        const call = 'link_url' in answer ? client.links.get('ref-1') : client.jobs.status(job);
-        const [end] = await Promise.allSettled([call]);
-        if (end.status === 'rejected' && !(end.reason instanceof HostedError)) return false;
-      }
-      return true;
-    },
-    String,
-  );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+  // Each string in every fourth member, each member with every fourth string.
+  for (const answer of answers(text).filter((_answer, place) => (index + place) % 4 === 0)) {
+    const { client } = clientOf(answer, { maxRetries: 0 });
+    const call = 'link_url' in answer ? client.links.get('ref-1') : client.jobs.status(job);
+    const [end] = await Promise.allSettled([call]);
+    if (end.status === 'rejected' && !(end.reason instanceof HostedError)) return false;
+  }
+  return true;
 });
 
-vectorTest('a naughty string as a response, or as what signs one, is never trusted', async () => {
-  const { seen, wrong } = await score(
-    naughty(),
-    async (text) => {
-      const answer = { job_complete: true, job_success: true, timestamp: new Date(now).toISOString() };
-      const asSignature = clientOf({ ...answer, sec_key: text }, { maxRetries: 0 });
-      const asTimestamp = clientOf({ ...signed(answer), timestamp: text }, { maxRetries: 0 });
-      const asBody = clientOf(() => new Response(text), { maxRetries: 0 });
-      const errors = await Promise.all(
-        [asSignature, asTimestamp, asBody].map(({ client }) => rejection(client.jobs.status(job))),
-      );
-      return errors.every((error) => error instanceof HostedError);
-    },
-    String,
+naughtyTest('a naughty string as a response, or as what signs one, is never trusted', async (text) => {
+  const answer = { job_complete: true, job_success: true, timestamp: new Date(now).toISOString() };
+  const asSignature = clientOf({ ...answer, sec_key: text }, { maxRetries: 0 });
+  const asTimestamp = clientOf({ ...signed(answer), timestamp: text }, { maxRetries: 0 });
+  const asBody = clientOf(() => new Response(text), { maxRetries: 0 });
+  const errors = await Promise.all(
+    [asSignature, asTimestamp, asBody].map(({ client }) => rejection(client.jobs.status(job))),
   );
-
-  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+  return errors.every((error) => error instanceof HostedError);
 });
