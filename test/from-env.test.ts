@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { HostedClient, HostedConfigError, type HostedEvent } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { rejection } from './support/fake-fetch.js';
+import { newLink, rejection } from './support/fake-fetch.js';
 
 const service = createMockService();
 const { sandbox, production } = service;
@@ -17,11 +17,6 @@ const variables = {
   HOSTED_PARTNER_ID: sandbox.clientOptions.partnerId,
   HOSTED_API_KEY: sandbox.clientOptions.apiKey ?? '',
   HOSTED_SANDBOX_BASE_URL: sandbox.baseUrl,
-};
-const newLink = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callbacks',
 };
 const job = { userId: 'user-1', jobId: 'job-1' };
 const missing = 'HOSTED_PARTNER_ID, HOSTED_API_KEY, HOSTED_SANDBOX_BASE_URL';

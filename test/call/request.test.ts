@@ -2,7 +2,7 @@
 
 import { HostedConfigError, HostedValidationError, type Signer } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { clientOf, operations, rejection } from '../support/fake-fetch.js';
+import { clientOf, newLink, operations, rejection } from '../support/fake-fetch.js';
 
 const wrong = [undefined, null, '', 5, true, {}, ['signature'], new Uint8Array(32)];
 const fail = () => {
@@ -44,9 +44,7 @@ test.each(signers.flatMap(([what, sign]) => operations.map((operation) => ({ ...
 test('the id of a link may not be the marker of the list, and no other input is looked at for it', async () => {
   const { client, sent } = clientOf({});
   const link = {
-    companyName: 'Example Ltd',
-    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-    callbackUrl: 'https://partner.test/callback',
+    ...newLink,
   };
 
   const errors = [

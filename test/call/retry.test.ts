@@ -7,6 +7,7 @@ import {
   deferred,
   failed,
   manualClock,
+  newLink,
   now,
   operations,
   type Reply,
@@ -239,8 +240,7 @@ test.each([
   const { client, sent } = clientOf([broken(...codes), broken(...codes), create.answer()], { clock: recordingClock() });
 
   const link = await client.links.create({
-    companyName: 'Example Ltd',
-    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+    ...newLink,
     callbackUrl: null,
   });
 
@@ -543,9 +543,7 @@ test.each(operations)('$name never throws when its options throw at every touch'
 test('a call sends what it was given when it was made, whatever becomes of that later', async () => {
   const { client, sent } = clientOf(create.answer());
   const link = {
-    companyName: 'Example Ltd',
-    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-    callbackUrl: 'https://partner.test/callback',
+    ...newLink,
     idTypes: [{ country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' as const }],
     extra: { partner_params: { team: 'one' } },
   };

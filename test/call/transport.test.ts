@@ -3,19 +3,13 @@
 import { HostedClient, HostedConnectionError, type HostedResponseError, HostedTimeoutError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, failed, optionsOf, recordingClock, rejection } from '../support/fake-fetch.js';
+import { clientOf, failed, newLink, optionsOf, recordingClock, rejection } from '../support/fake-fetch.js';
 
 afterEach(() => {
   vi.doUnmock('ky');
   vi.resetModules();
   vi.unstubAllGlobals();
 });
-
-const link = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://example.test/privacy',
-  callbackUrl: 'https://example.test/callbacks',
-};
 
 test('a call that cannot load what sends is not sent, and the next one tries anew', async () => {
   vi.resetModules();
@@ -26,7 +20,7 @@ test('a call that cannot load what sends is not sent, and the next one tries ane
   const service = createMockService();
   const client = new Client({ ...service.sandbox.clientOptions, fetch: service.fetch });
 
-  const error = await client.links.create(link, { maxRetries: 0 }).catch((caught: unknown) => caught);
+  const error = await client.links.create(newLink, { maxRetries: 0 }).catch((caught: unknown) => caught);
   vi.doUnmock('ky');
 
   expect(error).toMatchObject({
@@ -35,7 +29,7 @@ test('a call that cannot load what sends is not sent, and the next one tries ane
     attempts: 1,
     message: 'Cannot create a link: the code that sends requests could not be loaded',
   });
-  await expect(client.links.create(link)).resolves.toHaveProperty('refId');
+  await expect(client.links.create(newLink)).resolves.toHaveProperty('refId');
   expect(service.sandbox.links.all()).toHaveLength(1);
 });
 
@@ -49,7 +43,7 @@ test('a call that is aborted before its request leaves sends nothing', async () 
   const onEvent = () => ending.abort(reason);
   const client = new Client({ ...service.sandbox.clientOptions, fetch, onEvent });
 
-  await expect(client.links.create(link, { signal: ending.signal })).rejects.toBe(reason);
+  await expect(client.links.create(newLink, { signal: ending.signal })).rejects.toBe(reason);
   // Whatever was under way has had its turns.
   await new Promise(setImmediate);
   await new Promise(setImmediate);
@@ -71,7 +65,7 @@ test('a call that is aborted while what sends is loaded reports no request', asy
   const types: string[] = [];
   const client = new Client({ ...service.sandbox.clientOptions, fetch, onEvent: ({ type }) => types.push(type) });
 
-  await expect(client.links.create(link, { signal: ending.signal })).rejects.toBe(reason);
+  await expect(client.links.create(newLink, { signal: ending.signal })).rejects.toBe(reason);
   // Whatever was under way has had its turns.
   await new Promise(setImmediate);
   await new Promise(setImmediate);
@@ -88,8 +82,8 @@ test('a server without TLS says that nothing was sent where the platform’s fet
   const { fetch: _own, ...options } = optionsOf({ fetch }, { maxRetries: 0 });
 
   const errors = [
-    await rejection(new HostedClient(options).links.create(link)),
-    await rejection(new HostedClient({ ...options, fetch }).links.create(link)),
+    await rejection(new HostedClient(options).links.create(newLink)),
+    await rejection(new HostedClient({ ...options, fetch }).links.create(newLink)),
   ];
 
   expect(errors).toMatchObject([
@@ -126,7 +120,7 @@ test.each<[unknown]>([[undefined], [null], ['text'], [{}], [{ headers: null }], 
   async (value) => {
     const { client } = clientOf(() => value as Response, { maxRetries: 0 });
 
-    const error = await rejection(client.links.create(link));
+    const error = await rejection(client.links.create(newLink));
 
     expect(error).toBeInstanceOf(HostedConnectionError);
     expect(error).toMatchObject({ outcome: 'unknown', attempts: 1 });
@@ -163,7 +157,7 @@ test.each<[string, unknown]>([
     throw new TypeError('fetch failed', { cause: new AggregateError([refused, other]) });
   });
 
-  const error = await rejection(client.links.create(link));
+  const error = await rejection(client.links.create(newLink));
 
   expect(error).toBeInstanceOf(HostedConnectionError);
   expect(error).toMatchObject({ outcome: 'unknown', attempts: 1 });

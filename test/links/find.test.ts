@@ -3,7 +3,7 @@
 import { HostedResponseError, HostedValidationError, type Link } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 import { describe, expect, test } from 'vitest';
-import { clientOf } from '../support/fake-fetch.js';
+import { clientOf, newLink } from '../support/fake-fetch.js';
 import { type Pager, pageOf, serve, type WirePage } from './page-service.js';
 
 const start = Date.parse('2026-01-01T00:00:00.250Z');
@@ -553,9 +553,7 @@ test('finds what a create made whose answer was lost', async () => {
   await clock.advance(1_000);
   sandbox.failNext('links.create', { kind: 'truncate' });
   const link = {
-    companyName: 'Example Ltd',
-    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-    callbackUrl: 'https://partner.test/callback',
+    ...newLink,
     name: 'order 4711',
   };
 

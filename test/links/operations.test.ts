@@ -5,13 +5,8 @@ import { expect, test } from 'vitest';
 import { type Issue, maxIssues } from '../../src/errors/hosted-error.js';
 import { createLink, listLinks } from '../../src/links/operations.js';
 import { collectIn } from '../../src/protocol/scalars.js';
-import { clientOf, rejection } from '../support/fake-fetch.js';
+import { clientOf, newLink, rejection } from '../support/fake-fetch.js';
 
-const newLink = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callback',
-};
 const bvn = { country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' };
 
 const create = (members: object) => (client: HostedClient) => client.links.create({ ...newLink, ...members } as never);

@@ -7,7 +7,7 @@ import { type Issue, maxIssues } from '../../src/errors/hosted-error.js';
 import { decodeHistoryEntry, decodeStatus } from '../../src/jobs/decode.js';
 import { decodeLink, decodePage } from '../../src/links/decode.js';
 import { collectIn } from '../../src/protocol/scalars.js';
-import { clientOf, rejection, signed } from '../support/fake-fetch.js';
+import { clientOf, newLink, rejection, signed } from '../support/fake-fetch.js';
 
 const many = 100_000;
 const entriesOf = (entry: unknown, length = many): unknown[] => Array.from({ length }, () => entry);
@@ -195,11 +195,6 @@ test('jobs.status() refuses a long history of wrong results in few words', async
 
 // The lists of callers --------------------------------------------------------
 
-const newLink: NewLink = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callbacks',
-};
 const create = async (members: object) =>
   (await rejection(clientOf({}).client.links.create({ ...newLink, ...members } as NewLink))) as HostedValidationError;
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { type HostedClient, HostedError, HostedValidationError, type OperationName } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { clientOf, sign as macOf, operations, partnerId, type SentRequest } from '../support/fake-fetch.js';
+import { clientOf, sign as macOf, newLink, operations, partnerId, type SentRequest } from '../support/fake-fetch.js';
 import { runs } from './generated.js';
 
 const anything = fc.anything({
@@ -58,9 +58,7 @@ const hostile = fc.constantFrom<unknown>(
 const oddMember = fc.oneof({ weight: 2, arbitrary: hostile }, { weight: 1, arbitrary: anything });
 
 const goodMembers = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callback',
+  ...newLink,
   ...{ userId: 'user-1', jobId: 'job-1', refId: 'ref-1', isDisabled: true, page: 1 },
 };
 const optionNames = ['signal', 'timeoutMs', 'totalTimeoutMs', 'maxRetries', 'headers'] as const;

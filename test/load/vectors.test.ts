@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ed25519, HostedError, HostedResponseError, HostedValidationError, type NewLink } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, now, rejection, signed } from '../support/fake-fetch.js';
+import { clientOf, newLink, now, rejection, signed } from '../support/fake-fetch.js';
 import { vectors } from '../support/needed.js';
 
 const folder = vectors ?? '';
@@ -398,11 +398,6 @@ vectorTest('every value of JSONTestSuite in an unknown field of a link and a res
 const naughtyTest = (name: string, isRight: (text: string, index: number) => Promise<boolean>) =>
   vectorTest(name, () => expectAllRight(515, jsonOf<readonly string[]>('blns.json'), isRight, String));
 
-const newLink: NewLink = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callbacks',
-};
 const created = { link: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 
 /** What was sent, its text taken through bytes; null where nothing was. */

@@ -8,8 +8,8 @@ import { isHttpUrl } from '../../src/protocol/http-url.js';
 import { readBytes } from '../../src/runtime/read-body.js';
 import { posted, receiver, result } from '../callbacks/posted-callback.js';
 import { collector } from '../support/collector.js';
-import { clientOf, now, rejection } from '../support/fake-fetch.js';
-import { created, newLink } from '../validation/expect-refusal.js';
+import { clientOf, newLink, now, rejection } from '../support/fake-fetch.js';
+import { created } from '../validation/expect-refusal.js';
 
 test('readBytes() of a million one-byte chunks holds none of them, and at most twice their bytes', async () => {
   const collect = collector();

@@ -3,7 +3,7 @@
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { rejection } from '../support/fake-fetch.js';
+import { newLink, rejection } from '../support/fake-fetch.js';
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 const levels: readonly Level[] = ['debug', 'info', 'warn', 'error'];
@@ -72,8 +72,7 @@ test('a link for enhanced_kyc without a callback has a warning without a logger,
   const client = new HostedClient({ ...clientOptions, fetch: service.fetch });
 
   await client.links.create({
-    companyName: 'Example Ltd',
-    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+    ...newLink,
     callbackUrl: null,
     idTypes: [{ country: 'NG', idType: 'BVN', verificationMethod: 'enhanced_kyc' }],
   });

@@ -20,6 +20,7 @@ import {
   HostedSignatureError,
   HostedTimeoutError,
   HostedValidationError,
+  type NewLink,
   type OperationName,
 } from 'hosted-client';
 
@@ -96,21 +97,20 @@ export function clientOf(replies: Reply | readonly Reply[], options: Partial<Hos
   return { client: new HostedClient(optionsOf({ fetch }, options)), sent, arrived };
 }
 
+/** A link that the service accepts. */
+export const newLink = {
+  companyName: 'Example Ltd',
+  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+  callbackUrl: 'https://partner.test/callback',
+} satisfies NewLink;
+
 /** The five operations: how each is called, a response that it can use, and whether the design lets it be repeated. */
 export const operations = [
   {
     name: 'links.create',
     repeatable: false,
     answer: () => ({ link: 'https://links.hosted.test/1', ref_id: 'ref-1' }),
-    call: (client: HostedClient, options?: CallOptions) =>
-      client.links.create(
-        {
-          companyName: 'Example Ltd',
-          dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-          callbackUrl: 'https://partner.test/callback',
-        },
-        options,
-      ),
+    call: (client: HostedClient, options?: CallOptions) => client.links.create(newLink, options),
   },
   {
     name: 'links.update',

@@ -11,14 +11,12 @@ import {
   type NewLink,
 } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { apiKey, clientOf, partnerId, rejection, sign, signed, thrownBy } from '../support/fake-fetch.js';
+import { apiKey, clientOf, newLink, partnerId, rejection, sign, signed, thrownBy } from '../support/fake-fetch.js';
 
 const created = { link: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 const linkProperties: NewLink = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callback',
+  ...newLink,
   idTypes: [{ country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' }],
 };
 

@@ -3,15 +3,10 @@
 import { HostedClient, HostedConfigError, HostedValidationError, hmacSha256, type NewLink } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { listIssues } from '../../src/errors/messages.js';
-import { clientOf, rejection, thrownBy } from '../support/fake-fetch.js';
+import { clientOf, newLink, rejection, thrownBy } from '../support/fake-fetch.js';
 
 const many = 10_000;
 const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
-const newLink: NewLink = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callbacks',
-};
 
 /** An object of many properties, each with a name of its own. */
 const wideObject = (count = many) =>

@@ -3,8 +3,8 @@
 import { HostedClient, type HostedConfigError, type HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { findSimilarName } from '../../src/validation/did-you-mean.js';
-import { clientOf, optionsOf, rejection, serviceOf, thrownBy } from '../support/fake-fetch.js';
-import { created, newLink } from './expect-refusal.js';
+import { clientOf, newLink, optionsOf, rejection, serviceOf, thrownBy } from '../support/fake-fetch.js';
+import { created } from './expect-refusal.js';
 
 const known = ['partnerId', 'apiKey', 'baseUrls', 'timeoutMs', 'maxRetries', 'callbackUrl', 'fetch', 'name'];
 

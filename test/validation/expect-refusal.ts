@@ -1,16 +1,10 @@
 /** Inputs that are right, and the expectation that one is not. */
 
-import { type HostedClient, type HostedClientOptions, HostedValidationError, type NewLink } from 'hosted-client';
+import { type HostedClient, type HostedClientOptions, HostedValidationError } from 'hosted-client';
 import { expect } from 'vitest';
 import { clientOf, rejection } from '../support/fake-fetch.js';
 
 export const created = { link: 'https://links.hosted.test/1', ref_id: 'ref-1' };
-
-export const newLink: NewLink = {
-  companyName: 'Example Ltd',
-  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
-  callbackUrl: 'https://partner.test/callback',
-};
 
 /** That a call is refused before anything is sent, for these members. */
 export async function expectRefusal(

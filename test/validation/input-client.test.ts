@@ -3,8 +3,18 @@
 import { createHmac } from 'node:crypto';
 import { ed25519, HostedClient, type HostedClientOptions, HostedConfigError, hmacSha256 } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { apiKey, clientOf, now, operations, partnerId, sign, signed, thrownBy } from '../support/fake-fetch.js';
-import { created, newLink } from './expect-refusal.js';
+import {
+  apiKey,
+  clientOf,
+  newLink,
+  now,
+  operations,
+  partnerId,
+  sign,
+  signed,
+  thrownBy,
+} from '../support/fake-fetch.js';
+import { created } from './expect-refusal.js';
 
 function configErrorOf(run: () => unknown): HostedConfigError {
   const error = thrownBy(run, HostedConfigError);

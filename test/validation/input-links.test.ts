@@ -2,8 +2,8 @@
 
 import { HostedValidationError, type LinkChanges, type NewLink } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
-import { clientOf, now, rejection, sign } from '../support/fake-fetch.js';
-import { created, expectRefusal, newLink } from './expect-refusal.js';
+import { clientOf, newLink, now, rejection, sign } from '../support/fake-fetch.js';
+import { created, expectRefusal } from './expect-refusal.js';
 
 const updated = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: null };
 
