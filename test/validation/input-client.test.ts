@@ -125,7 +125,25 @@ test.each([
   expect(issues).toEqual([{ path, message: expect.stringContaining(example) }]);
 });
 
-const badClients: readonly [string, object, readonly string[]][] = [
+const badUrls: readonly [string, unknown][] = [
+  ['a relative URL', 'planted.test'],
+  ['an empty URL', ''],
+  ['a URL that is no text', ['https://planted.test']],
+  ['a plain http URL', 'http://planted.test'],
+  ['http on a host that looks like loopback', 'http://localhost.planted.test'],
+  ['http on a host that begins like loopback', 'http://127.0.0.1.planted.test'],
+  ['an ftp URL', 'ftp://planted.test'],
+  ['a URL with a user', 'https://planted@hosted.test'],
+  ['a URL with a password', 'https://:planted@hosted.test'],
+  ['a URL with a query', 'https://hosted.test/?planted=1'],
+  ['a URL with a fragment', 'https://hosted.test/#planted'],
+  ['a URL that ends in /v1', 'https://hosted.test/planted/v1'],
+  ['a URL that ends in /v1/', new URL('https://hosted.test/v1/')],
+];
+
+type BadClient = [what: string, options: object, paths: readonly string[]];
+
+const badClients: readonly BadClient[] = [
   ['a partner id as a number', { partnerId: 85 }, ['partnerId']],
   ['an empty partner id', { partnerId: '' }, ['partnerId']],
   ['a partner id with a line end', { partnerId: '085\n' }, ['partnerId']],
@@ -141,32 +159,12 @@ const badClients: readonly [string, object, readonly string[]][] = [
   ['no URL', { baseUrls: undefined }, ['baseUrls']],
   ['the URL of the other environment', { environment: 'production' }, ['baseUrls.production']],
   ['no URL in baseUrls', { baseUrls: {} }, ['baseUrls.sandbox']],
+  ...badUrls.map(([what, sandbox]): BadClient => [what, { baseUrls: { sandbox } }, ['baseUrls.sandbox']]),
   [
     'an address for an unknown environment',
     { baseUrls: { ...good.baseUrls, staging: 'https://planted.test' } },
     ['baseUrls.staging'],
   ],
-  ['a relative URL', { baseUrls: { sandbox: 'planted.test' } }, ['baseUrls.sandbox']],
-  ['an empty URL', { baseUrls: { sandbox: '' } }, ['baseUrls.sandbox']],
-  ['a URL that is no text', { baseUrls: { sandbox: ['https://planted.test'] } }, ['baseUrls.sandbox']],
-  ['a plain http URL', { baseUrls: { sandbox: 'http://planted.test' } }, ['baseUrls.sandbox']],
-  [
-    'http on a host that looks like loopback',
-    { baseUrls: { sandbox: 'http://localhost.planted.test' } },
-    ['baseUrls.sandbox'],
-  ],
-  [
-    'http on a host that begins like loopback',
-    { baseUrls: { sandbox: 'http://127.0.0.1.planted.test' } },
-    ['baseUrls.sandbox'],
-  ],
-  ['an ftp URL', { baseUrls: { sandbox: 'ftp://planted.test' } }, ['baseUrls.sandbox']],
-  ['a URL with a user', { baseUrls: { sandbox: 'https://planted@hosted.test' } }, ['baseUrls.sandbox']],
-  ['a URL with a password', { baseUrls: { sandbox: 'https://:planted@hosted.test' } }, ['baseUrls.sandbox']],
-  ['a URL with a query', { baseUrls: { sandbox: 'https://hosted.test/?planted=1' } }, ['baseUrls.sandbox']],
-  ['a URL with a fragment', { baseUrls: { sandbox: 'https://hosted.test/#planted' } }, ['baseUrls.sandbox']],
-  ['a URL that ends in /v1', { baseUrls: { sandbox: 'https://hosted.test/planted/v1' } }, ['baseUrls.sandbox']],
-  ['a URL that ends in /v1/', { baseUrls: { sandbox: new URL('https://hosted.test/v1/') } }, ['baseUrls.sandbox']],
   [
     'a bad address of the other environment',
     { baseUrls: { ...good.baseUrls, production: 'http://planted.test' } },
