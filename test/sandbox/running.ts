@@ -169,3 +169,12 @@ export async function runShell(commands: string, key = 'sandbox-test-key'): Prom
   const env = { ...process.env, HOSTED_API_KEY: key };
   return (await promisify(execFile)('sh', ['-c', commands], { env })).stdout;
 }
+
+/** A server that responds to each callback with a status and a text. */
+export function responding(status: number, respond: (body: string) => string) {
+  return listening(async (message, response) => {
+    let text = '';
+    for await (const chunk of message.setEncoding('utf8')) text += chunk;
+    response.writeHead(status).end(respond(text));
+  });
+}
