@@ -40,8 +40,10 @@ export interface TransactionalSql extends Sql {
 
 /** The loops that work in this process. */
 export interface Loops {
-  /** Looks for work at once. */
+  /** Looks for polls and messages at once. */
   wake(): void;
+  /** Looks for messages at once. */
+  deliver(): void;
   /** Says whether they have begun, and do not stop. */
   isWorking(): boolean;
   /** Says whether all of them wait for the clock. */

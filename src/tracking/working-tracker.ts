@@ -214,6 +214,7 @@ export function createWorkingTracker<C extends Json>(
         follower.wake();
         deliveries.wake();
       },
+      deliver: deliveries.wake,
       isWorking: () => work !== null && stopping === null,
       isIdle: () => loops.every((loop) => loop.isIdle()),
     });

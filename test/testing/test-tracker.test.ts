@@ -170,3 +170,62 @@ test('createTestTracker() names every invalid option, and takes no place of tabl
     expect(issues.map(({ path }) => path).sort()).toEqual(['clock', 'folder', 'maxAttempts', 'minDelayMs']);
   }
 });
+
+test('handlers that fail delay no poll', async () => {
+  const { clock, jobs, tracker } = createKit({ maxRequestsPerSecond: 10, minRetryMs: 1_000 });
+  await tracker.onCompletion(({ attempt }) => {
+    if (attempt < 5) throw new Error('not yet');
+  });
+  const followed = Array.from({ length: 60 }, () => jobs.start());
+  await tracker.track(followed);
+  await clock.advance(60_000);
+  for (const job of followed) {
+    jobs.complete(job, 'approved');
+    await clock.advance(150);
+  }
+
+  // 60 polls and 240 deliveries share ten requests a second, and began nine seconds ago.
+  await clock.advance(40_000);
+
+  const states = await Promise.all(followed.map(async (job) => (await tracker.get(job))?.state));
+  expect(states.filter((state) => state === 'tracking')).toEqual([]);
+  await Promise.all([tracker.stop(), clock.advance(60_000)]);
+});
+
+test('a job that several slow polls find completed ends once', async () => {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const clock = createTestClock();
+  const service = createMockService({ clock });
+  let sent = 0;
+  const client = new HostedClient({
+    ...service.sandbox.clientOptions,
+    fetch: async (url, init) => {
+      sent += 1;
+      await opened;
+      return service.fetch(url, init);
+    },
+  });
+  const ended: unknown[] = [];
+  const onEvent: TrackerOptions['onEvent'] = (event) => {
+    if (event.type === 'ended') ended.push(event);
+  };
+  const tracker = createTestTracker({ client, clock, onEvent });
+  const handler = vi.fn();
+  await tracker.onCompletion(handler);
+  const job = service.sandbox.jobs.start();
+  await tracker.track(job);
+  service.sandbox.jobs.complete(job, 'approved');
+  for (let polls = 0; polls < 3; polls += 1) await clock.advance(5_000);
+  expect(sent).toBeGreaterThan(1);
+
+  open();
+  await clock.advance(2_000);
+  await tracker.drain();
+
+  expect(ended).toEqual([{ type: 'ended', outcome: 'completed' }]);
+  expect(handler).toHaveBeenCalledTimes(1);
+  await tracker.stop();
+});

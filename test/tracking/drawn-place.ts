@@ -96,7 +96,7 @@ export async function prepareTables(pool: SqlPool) {
       const settings = readOptions({ client, pool: timed, schema, ...options });
       const opened = await openDatabase({ pool: timed });
       const statements = createStatements(settings);
-      let loops: Loops = { wake() {}, isWorking: () => false, isIdle: () => true };
+      let loops: Loops = { wake() {}, deliver() {}, isWorking: () => false, isIdle: () => true };
       const waking = new Set(bringsForward.map((name) => statements[name]));
       const wakeAfter = (sql: Sql): Sql['run'] => {
         return async (...given) => {

@@ -87,6 +87,8 @@ export function createPollStatements(memory: Memory) {
 
     end: (_: string, outcome: number, ends: string) =>
       join<End>(ends, is.followed).flatMap(({ row, entry: { link_ref_id: refId, last_error } }) => {
+        // Several polls of a job may have found its end.
+        if (!is.followed(row)) return [];
         const isProven = is.linkProven(row);
         if (!isProven && refId !== null && row.link_ref_id !== refId) return [];
         if (outcome === outcomes.expired && !isOver(row)) return [];

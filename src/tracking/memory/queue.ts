@@ -34,7 +34,8 @@ export function createMemoryQueue({ messages, now, findHeld, runAlone }: Memory,
     },
     async update(_, __, { id, startAfter }) {
       const message = messages.get(id);
-      if (message?.isHeld === false) message.startAfter = now() + startAfter * 1_000;
+      if (message?.isHeld !== false) return;
+      message.startAfter = now() + startAfter * 1_000;
       changed();
     },
     async stop() {},

@@ -31,7 +31,7 @@ const bringsForward: ReadonlySet<string> = new Set(['adopt', 'note', 'followAgai
 /** Creates the storage. `random` gives a random number from 0 to 1. */
 export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClock, random: () => number) {
   const memory = createMemory(settings, clock.now, random);
-  let loops: Loops = { wake() {}, isWorking: () => false, isIdle: () => true };
+  let loops: Loops = { wake() {}, deliver() {}, isWorking: () => false, isIdle: () => true };
   const statements = {
     ...createJobStatements(memory),
     ...createCallbackStatements(memory),
@@ -47,7 +47,7 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
     return rows as readonly Row[];
   }
 
-  const queue = createMemoryQueue(memory, () => loops.wake());
+  const queue = createMemoryQueue(memory, () => loops.deliver());
   const boss = { executeSql: async () => ({ rows: [] }) };
   const database: Storage = rejectAfterClose<Storage>({
     run,
