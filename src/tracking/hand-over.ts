@@ -55,7 +55,7 @@ export interface HandOver {
  */
 export const beforeHandlerMs = maxDebtSeconds * 1_000 + requestMs + 5_000;
 
-/** Creates what hands completions over with a queue that has been started. It calls `sent` after each new message. */
+/** Creates what hands completions over with a queue that has been started. It calls `sent` after each transaction that may end jobs. */
 export function createHandOver({ database, statements, report }: Context, boss: Queue, sent: () => void): HandOver {
   // If there is a message with the same id already, pg-boss sends none.
   async function send(inside: Transaction, rows: readonly Row[]): Promise<void> {

@@ -22,7 +22,7 @@ export interface Loop {
   wake(): void;
   /** Says whether no work runs, and the loop waits. */
   isIdle(): boolean;
-  /** Begins no more work. Resolves when the work that runs has ended, and its results are stored. */
+  /** Begins no more work. Resolves when the work that runs has ended, and its results are stored or cannot be. */
   drain(): Promise<void>;
 }
 

@@ -55,9 +55,12 @@ export interface Boss {
   ): Promise<unknown>;
 }
 
-/** The methods of pg-boss for messages. */
+/** The methods of a queue of messages: those of pg-boss, and one of the queue in memory. */
 export interface Queue extends Pick<Boss, 'insert' | 'fetch' | 'complete' | 'fail' | 'update' | 'stop'> {
-  /** Returns in how many ms a message can be fetched. Missing if only a look at the queue shows it. */
+  /**
+   * Returns in how many ms a message can be fetched: 0 or less if one is due, `Infinity` if there is none. pg-boss has no
+   * such method, because only a look at its queue shows this.
+   */
   nextMs?(): number;
 }
 

@@ -40,7 +40,7 @@ interface Stored {
   readonly dead: ReadonlyMap<string, number>;
 }
 
-/** After these steps, the message is not needed any more. After a failure, it is, unless that was the last attempt. */
+/** After these steps, the message is not needed any more. A failed delivery needs it, except after the last attempt. */
 const ending: ReadonlySet<Step['is']> = new Set(['gone', 'done', 'again']);
 
 /** How long, in ms, the process waits before it tries again to store something. */

@@ -7,7 +7,7 @@
 import { maxDebtSeconds, outcomes, states, steps } from '../rules.js';
 import type { Failure } from '../run-handler.js';
 import type { AttemptRow } from '../settle.js';
-import { inOrder, is, isIn, type Memory, type MemoryRow, type Which } from './rows.js';
+import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
 
 type Attempt = AttemptRow & Failure;
 
@@ -16,7 +16,7 @@ export function createDeliveryStatements(memory: Memory) {
   const { now, fleet, list, listKeys, join, listDue, set } = memory;
   const { deadlineMs, maxAttempts } = memory.settings;
   const isSpent = ({ attempts }: MemoryRow) => attempts >= maxAttempts;
-  const listDead = () => inOrder(list(is.dead), ({ ended_at }) => Number(ended_at));
+  const listDead = () => sortRows(list(is.dead), ({ ended_at }) => Number(ended_at));
 
   function listEnds(keys: string, ends: string, which: Which) {
     const ids = new Set<string | null>(JSON.parse(ends));

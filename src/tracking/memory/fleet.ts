@@ -5,7 +5,7 @@
  */
 
 import { maxDebtSeconds, outcomes, states } from '../rules.js';
-import { inOrder, is, isIn, type Memory, type MemoryRow, type Which } from './rows.js';
+import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
 
 /** Creates the statements. */
 export function createFleetStatements({ rows, now, fleet, settings, list, nextDue, takeTokens }: Memory) {
@@ -22,7 +22,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextDu
       const isOther = (row: MemoryRow) => row.key !== key && row.kind === kind;
       const isAsked = (row: MemoryRow) => is.over(row) || (row.due !== null && row.is_proven);
       const isKnown = ({ outcome }: MemoryRow) => outcome === null || outcome === outcomes.completed;
-      const [other] = inOrder(list(isOther, isAsked, isKnown), rankOf);
+      const [other] = sortRows(list(isOther, isAsked, isKnown), rankOf);
       if (!other) return [];
       const mayAsk = fleet.asked_until <= now() && takeTokens(tokens, maxDebtSeconds);
       return [{ ...other, wait_ms: mayAsk ? Math.max(0, (-fleet.tokens / fleet.rate) * 1_000) : null }];

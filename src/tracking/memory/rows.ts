@@ -149,16 +149,16 @@ function fill<Name extends string, Value>(value: Value, names: readonly Name[]):
 }
 
 /** Sorts rows by a number, and those with the same number by their keys. */
-export function inOrder(rows: readonly MemoryRow[], orderOf: (row: MemoryRow) => number): readonly MemoryRow[] {
+export function sortRows(rows: readonly MemoryRow[], orderOf: (row: MemoryRow) => number): readonly MemoryRow[] {
   return rows.toSorted((one, other) => orderOf(one) - orderOf(other) || (one.key < other.key ? -1 : 1));
 }
 
-/** Creates the question whether a row is in one of the given states. */
+/** Creates the condition that a row is in one of the given states. */
 export function isIn(...wanted: readonly number[]): Which {
   return ({ state }) => wanted.includes(state);
 }
 
-/** What statements ask about a row. */
+/** The conditions of rows in statements. */
 export const is = {
   job: ({ kind }) => kind === kinds.job,
   link: ({ kind }) => kind === kinds.link,
