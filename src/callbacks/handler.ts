@@ -14,7 +14,7 @@ import {
   HostedTimeoutError,
   isHostedError,
 } from '../errors/errors.js';
-import type { Telemetry } from '../events.js';
+import { ignoreErrors, type Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
@@ -88,8 +88,9 @@ export function createHandler(
       startedAt = reports.clock.elapsed();
       result = await deliver(request, settings, receiver);
     } catch (error) {
-      // The service redelivers the callback, and the options of a lazy client may be there by then.
+      // Without a receiver, the client has not started.
       reports ??= createDeliveryReports(unstarted, createPlatformClock());
+      // The service redelivers the callback, and the options of a lazy client may be there by then.
       result = createFailure('verify', 503, codeOf(error), error);
     }
     return reports.report(result, durationSince(startedAt, reports.clock), settings.onError);
@@ -238,7 +239,11 @@ const bodyBroken =
 
 /** Whether a value is a web-standard request, unlike the requests of `node:http` and the events of Lambda. */
 function isWebRequest(request: unknown): boolean {
-  return isRecord(request) && hasMethods(readProperty(request, 'headers'), 'get');
+  try {
+    return isRecord(request) && hasMethods(readProperty(request, 'headers'), 'get');
+  } catch {
+    return false;
+  }
 }
 
 const isNotWrapped =
@@ -255,11 +260,13 @@ function createNotWrappedError(): HostedConfigError {
 function respondNotWrapped(given: unknown, status: number): Response {
   const text = `The handler of callbacks ${isNotWrapped}`;
   const headers = { 'content-type': 'text/plain; charset=utf-8' };
-  const { writeHead, end } = Object(given);
-  if (typeof writeHead === 'function' && typeof end === 'function') {
+  // Other code may have responded already.
+  ignoreErrors(() => {
+    const { writeHead, end } = Object(given);
+    if (typeof writeHead !== 'function' || typeof end !== 'function') return;
     Reflect.apply(writeHead, given, [status, headers]);
     Reflect.apply(end, given, [text]);
-  }
+  });
   return new Response(text, { status, headers });
 }
 

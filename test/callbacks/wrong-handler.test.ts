@@ -70,6 +70,11 @@ test.each(Object.entries(starts))(
   },
 );
 
+const refuse = () => {
+  throw new Error('not now');
+};
+const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+revoke();
 const incoming = { httpVersion: '1.1', method: 'POST', headers: {} };
 
 test.each([
@@ -79,6 +84,10 @@ test.each([
   ['the context of Hono', [{ req: { method: 'POST' } }]],
   ['an event of Lambda', [{ version: '2.0', headers: {}, body: '{}' }, { awsRequestId: '1' }]],
   ['nothing', []],
+  ['a request of Node, and a response that has begun', [incoming, { writeHead: refuse, end: refuse }]],
+  ['a request of Node, and what cannot be read', [incoming, revoked]],
+  ['what cannot be read', [revoked]],
+  ['a request whose headers cannot be read', [Object.defineProperty({}, 'headers', { get: refuse })]],
 ])('a handler that gets %s responds with 500, and says that it takes a web-standard request', async (_, given) => {
   const errors: unknown[] = [];
   const reasons: unknown[] = [];
