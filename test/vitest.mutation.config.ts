@@ -16,7 +16,7 @@ export default defineConfig({
       'test/errors/*.test.ts',
       'test/from-env.test.ts',
       'test/project/{aborts,iterations,mistakes}.test.ts',
-      'test/load/{find-drawn,outage,scan-body,vectors,wait-for-all-load}.test.ts',
+      'test/load/{find-drawn,long-lists,outage,scan-body,vectors,wait-for-all-load}.test.ts',
     ],
     setupFiles: ['test/support/given-random.ts'],
   },

@@ -507,3 +507,16 @@ test('withOptions() refuses what a client refuses, all at once', () => {
   expect(both.issues.map(({ path }) => path)).toEqual(['apiKey']);
   expect(much.issues.map(({ path }) => path).sort()).toEqual(['partnerId', 'timeoutMs']);
 });
+
+test.each([
+  ['withOptions()', (overrides: object) => clientOf(linkAnswer).client.withOptions(overrides)],
+  ['fromEnv()', (overrides: object) => HostedClient.fromEnv(overrides, { env: {} })],
+])('%s refuses overrides that cannot be read', (_name, create) => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+
+  const error = configErrorOf(() => create(proxy));
+
+  expect(error.issues).toEqual([{ path: '', message: expect.stringContaining('properties that can be read') }]);
+  expect(error.message).toContain('create HostedClient');
+});
