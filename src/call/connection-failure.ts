@@ -83,6 +83,9 @@ type Kind = readonly [
 
 const checkServer = 'check host and port in "baseUrls"';
 const checkNetwork = 'check the network of this machine';
+const checkDns = 'check "baseUrls", and the DNS of this machine';
+const checkClock = 'check the clock of this machine';
+const mustRenew = 'the server must renew it, unless the clock of this machine is wrong';
 const timedOut = ['the connection to ORIGIN timed out', `${checkServer}, and the firewall`] as const;
 const authorityCodes =
   'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE UNKNOWN_CERTIFICATE_VERIFICATION_ERROR CERT_UNTRUSTED';
@@ -93,17 +96,12 @@ const tlsVersionCodes =
 const plainCodes = 'ERR_SSL_WRONG_VERSION_NUMBER ERR_SSL_PACKET_LENGTH_TOO_LONG';
 /** Stands for a code, because Deno has none for a missing permission. */
 const forbidden = '(forbidden)';
-const hasExpired = 'the certificate of ORIGIN has expired';
 const isForAnother = 'the certificate of ORIGIN is for another host';
 const isUntrusted = 'the certificate of ORIGIN is from an authority that this runtime does not trust';
+const isLate = 'ORIGIN did not respond within the time limit of fetch itself';
 
 const kinds: readonly Kind[] = [
-  [
-    'ENOTFOUND EAI_FAIL EAI_NODATA',
-    'before',
-    'DNS knows no host of ORIGIN',
-    'check "baseUrls", and the DNS of this machine',
-  ],
+  ['ENOTFOUND EAI_FAIL EAI_NODATA', 'before', 'DNS knows no host of ORIGIN', checkDns],
   ['EAI_AGAIN', 'before', 'DNS did not respond for the host of ORIGIN', `${checkNetwork}, and "baseUrls"`],
   ['ECONNREFUSED ConnectionRefused', 'before', 'ORIGIN refused the connection', checkServer],
   ['UND_ERR_CONNECT_TIMEOUT', 'before', ...timedOut],
@@ -112,26 +110,12 @@ const kinds: readonly Kind[] = [
   ['FailedToOpenSocket', 'before'],
   [plainCodes, 'plain', 'ORIGIN does not speak TLS', 'check the port in "baseUrls"'],
   [tlsVersionCodes, 'before', 'ORIGIN and this runtime have no version of TLS in common', checkServer],
-  [
-    'CERT_HAS_EXPIRED',
-    'certificate',
-    hasExpired,
-    'the server must renew it, unless the clock of this machine is wrong',
-  ],
-  [
-    'CERT_NOT_YET_VALID',
-    'certificate',
-    'the certificate of ORIGIN is not valid yet',
-    'check the clock of this machine',
-  ],
+  ['CERT_HAS_EXPIRED', 'certificate', 'the certificate of ORIGIN has expired', mustRenew],
+  ['CERT_NOT_YET_VALID', 'certificate', 'the certificate of ORIGIN is not valid yet', checkClock],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', isForAnother, 'check the host in "baseUrls"'],
   [authorityCodes, 'certificate', isUntrusted, adviceAboutAuthority],
   [otherCertificateCodes, 'certificate', 'the certificate of ORIGIN cannot be verified'],
-  [
-    'UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT',
-    'later',
-    'ORIGIN did not respond within the time limit of fetch itself',
-  ],
+  ['UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT', 'later', isLate],
   ['ECONNRESET ECONNABORTED EPIPE EPROTO UND_ERR_SOCKET ConnectionClosed', 'later'],
   [forbidden, 'before', 'Deno may not connect to ORIGIN', 'start Deno with --allow-net'],
 ];
