@@ -73,10 +73,8 @@ function chooseTime(attempt: Attempt): number {
 
 // `retry.ts` adds the operation and the outcome to this error.
 function createSignerError(): HostedConfigError {
-  return new HostedConfigError(
-    [{ path: 'signer', message: 'must return a non-empty string from sign(), but did not' }],
-    {},
-  );
+  const issues = [{ path: 'signer', message: 'must return a non-empty string from sign(), but did not' }];
+  return new HostedConfigError(issues, {});
 }
 
 /**

@@ -207,12 +207,8 @@ async function readBody(
 ): Promise<Uint8Array> {
   const contentLength = Number(request.headers.get('content-length') ?? 0);
   if (contentLength > maxBytes) throw callbackErrors.createUnusable('too_large');
-  const timedOut = () =>
-    new HostedTimeoutError(
-      'its body did not arrive within "bodyTimeoutMs"',
-      { phase: 'attempt', timeoutMs: bodyTimeoutMs },
-      callbackFacts,
-    );
+  const limit = { phase: 'attempt', timeoutMs: bodyTimeoutMs } as const;
+  const timedOut = () => new HostedTimeoutError('its body did not arrive within "bodyTimeoutMs"', limit, callbackFacts);
   const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
   const { bytes, isWhole } = await withTimeout({ clock, ms: bodyTimeoutMs, timedOut }, read);
   if (!isWhole) throw callbackErrors.createUnusable('too_large');

@@ -170,12 +170,9 @@ function readLink(wire: Properties, report: Report, { callbackUrl, dataPrivacyPo
   };
 }
 
-interface Ids {
-  readonly ref_id: string | null;
-  readonly link_id: string | null;
-}
+type Ids = ReturnType<typeof readIds>;
 
-function readIds(wire: Properties, report: Report = ignore): Ids {
+function readIds(wire: Properties, report: Report = ignore) {
   return { ref_id: readCode(wire.ref_id, 'ref_id', report), link_id: readCode(wire.link_id, 'link_id', report) };
 }
 

@@ -58,7 +58,8 @@ const spkiPrefix = toBytes('MCowBQYDK2VwAyEA');
 function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
   return {
     importSeed(seed) {
-      const key = crypto.createPrivateKey({ key: concat(pkcs8Prefix, seed), format: 'der', type: 'pkcs8' });
+      const der = Uint8Array.of(...pkcs8Prefix, ...seed);
+      const key = crypto.createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
       const { x } = crypto.createPublicKey(key).export({ format: 'jwk' });
       return {
         publicKey: toBytes(`${x.replaceAll('-', '+').replaceAll('_', '/')}=`),
@@ -67,7 +68,8 @@ function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
     },
     importPublicKey(publicKey) {
       try {
-        const key = crypto.createPublicKey({ key: concat(spkiPrefix, publicKey), format: 'der', type: 'spki' });
+        const der = Uint8Array.of(...spkiPrefix, ...publicKey);
+        const key = crypto.createPublicKey({ key: der, format: 'der', type: 'spki' });
         return (message, signature) => crypto.verify(null, message, key, signature);
       } catch {
         // Some platforms throw at once if the key is not a point of the curve.
@@ -92,11 +94,4 @@ async function loadTweetnaclBackend(): Promise<Ed25519Backend> {
 
 function toBytes(base64: string): Uint8Array {
   return decodeBase64(base64) ?? new Uint8Array();
-}
-
-function concat(head: Uint8Array, tail: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(head.length + tail.length);
-  bytes.set(head);
-  bytes.set(tail, head.length);
-  return bytes;
 }

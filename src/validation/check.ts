@@ -11,14 +11,6 @@ import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 import { findSimilarName } from './did-you-mean.js';
 
-/** The part of a zod issue that is used here. */
-export interface SchemaIssue {
-  readonly code: string;
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-  readonly keys?: readonly string[];
-}
-
 /** The result of a check: the value to use, or the issues. */
 export type CheckResult<T> =
   | { readonly data: T; readonly issues: readonly [] }
@@ -71,13 +63,13 @@ export function copyOf(names: readonly string[]) {
 }
 
 /** The issues of a failed check, one for each property, and at most {@link maxIssues}. */
-export function issuesOf(found: readonly SchemaIssue[]): Issue[] {
+export function issuesOf(found: readonly (z.core.$ZodIssueBase & { readonly keys?: string[] })[]): Issue[] {
   const issues = found
     .slice(0, maxIssues)
-    .flatMap(({ path, message, keys }) =>
+    .flatMap(({ path, message, keys }): readonly (readonly [PropertyKey[], string])[] =>
       keys
-        ? keys.slice(0, maxIssues).map((key) => [[...path, key], describeUnknown(key, message.split(' '))] as const)
-        : [[path, message] as const],
+        ? keys.slice(0, maxIssues).map((key) => [[...path, key], describeUnknown(key, message.split(' '))])
+        : [[path, message]],
     );
   return issues.slice(0, maxIssues).map(([path, message]) => ({ path: pathOf(path), message }));
 }
