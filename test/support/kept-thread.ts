@@ -8,6 +8,10 @@ import { BaseSequencer, type PoolOptions, type PoolWorker, type TestProject, Thr
 
 /** With so many files, a thread has become slower by the listeners that each of them leaves behind. */
 const mostFiles = 50;
+/** The time limit of a test, in ms: a mutant that waits for ever is noticed at once, because no test waits so long. */
+const testMs = 5_000;
+/** A thread that says nothing for so long, in ms, is in an endless loop. No time limit in the thread can end that. */
+const longestSilenceMs = 2 * testMs;
 
 let thread: ThreadsPoolWorker | null = null;
 let files = 0;
@@ -33,8 +37,7 @@ function isClean(project: TestProject): boolean {
 function createKeptThread(options: PoolOptions): PoolWorker {
   const { project } = options;
   const isKept = isMutant(project);
-  // A mutant that waits for ever is noticed at once: no test of these waits for a time to pass.
-  if (isKept) project.config.testTimeout = project.config.hookTimeout = 5_000;
+  if (isKept) project.config.testTimeout = project.config.hookTimeout = testMs;
   const own = (isKept && thread) || new ThreadsPoolWorker(options);
   const isNew = own !== thread;
   thread = isKept ? own : null;
@@ -44,6 +47,14 @@ function createKeptThread(options: PoolOptions): PoolWorker {
   const leave = () => {
     if (thread === own) thread = null;
   };
+  // Stryker counts a mutant with so many hits as a timeout. vitest ends a thread that has an error.
+  const endLoop = () => {
+    for (const { meta } of project.vitest.state.getFiles()) Reflect.set(meta, 'hitCount', Number.POSITIVE_INFINITY);
+    void project.vitest.cancelCurrentRun('test-failure');
+    for (const [event, listener] of listeners) if (event === 'error') listener(new Error('an endless loop'));
+  };
+  let silence: NodeJS.Timeout | undefined;
+  const hear = () => silence?.refresh();
   return {
     name: 'kept',
     deserialize: (data) => data,
@@ -61,14 +72,21 @@ function createKeptThread(options: PoolOptions): PoolWorker {
       own.off(event, listener);
     },
     send(message) {
+      if (message.type === 'run' && isKept) {
+        silence = setTimeout(endLoop, longestSilenceMs);
+        own.on('message', hear);
+      }
       if (message.type !== 'stop') return own.send(message);
       isAsked = true;
+      clearTimeout(silence);
       // The next file begins before the end of this one is complete.
       if (files >= mostFiles || !isClean(project)) leave();
       const stopped = { type: 'stopped', __vitest_worker_response__: true };
       for (const [event, listener] of listeners) if (event === 'message') listener(stopped);
     },
     async stop() {
+      clearTimeout(silence);
+      own.off('message', hear);
       for (const [event, listener] of listeners) own.off(event, listener);
       // A thread that was not asked to stop has failed.
       if (!isAsked) leave();
