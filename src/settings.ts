@@ -19,7 +19,17 @@ import { hmacSha256 } from './signing/hmac-sha256.js';
 import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { check, inputObject } from './validation/check.js';
-import { choice, duration, durationOr, flag, httpUrl, integer, maxBodyLimit, stringOf } from './validation/input.js';
+import {
+  anyString,
+  choice,
+  duration,
+  durationOr,
+  flag,
+  httpUrl,
+  integer,
+  maxBodyLimit,
+  stringOf,
+} from './validation/input.js';
 
 /** The package's version, as in the `user-agent` header. */
 export const version = '1.0.0';
@@ -138,10 +148,8 @@ export const wireOptions = inputObject({
 const mustReturnTime = 'must return the time as a finite number of milliseconds';
 
 const optionShape = {
-  partnerId: z
-    .string('must be a string: leading zeros are significant')
-    .check(z.regex(/^\S+$/, 'must be a string without blanks')),
-  apiKey: z.optional(z.string('must be a string')),
+  partnerId: stringOf(/^\S+$/, 'must be a string without blanks', 'must be a string: leading zeros are significant'),
+  apiKey: z.optional(anyString),
   signer: z.optional(
     z.custom<Signer>(
       (value) => hasMethods(value, 'sign', 'verify') && typeof readProperty(value, 'name') === 'string',

@@ -66,7 +66,7 @@ const receiveOptions = inputObject({
   maxHintAgeMs: z.optional(duration),
   confirm: z.optional(flag),
   onError: z.optional(z.custom<NonNullable<HandlerOptions['onError']>>(isFunction, 'must be a function')),
-  onEvent: z.optional(z.unknown()),
+  onEvent: z.optional(z.custom<unknown>()),
 });
 
 /**

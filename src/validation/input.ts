@@ -15,21 +15,25 @@ import { hasMethods, isRecord, readProperty, writeJson } from '../runtime/untrus
 /** The largest number of bytes that a caller can set as the limit of a body: 2 GiB. */
 export const maxBodyLimit = 2 ** 31 - 1;
 
-/** A string of this form. */
-export function stringOf(form: RegExp, message: string) {
-  return z.string('must be a string').check(z.regex(form, message));
+/** Any string. */
+export const anyString = z.custom<string>((value) => typeof value === 'string', 'must be a string');
+
+/** A string of this form. zod's own schemas for strings are not used, because they would enlarge the package. */
+export function stringOf(form: RegExp, message: string, mustBeString = 'must be a string') {
+  return z.custom<string>((value) => typeof value === 'string' && form.test(value), {
+    // The checks of the whole object run as well, so that all problems are reported at once.
+    abort: false,
+    error: ({ input }) => (typeof input === 'string' ? message : mustBeString),
+  });
 }
 
 /** A string that is not blank. */
 export const nonBlank = stringOf(/\S/, 'must not be blank');
 
-/** Any string. */
-export const anyString = z.string('must be a string');
-
 /** True or false. */
-export const flag = z.boolean('must be true or false');
+export const flag = choice([true, false], 'must be true or false');
 
-/** One of these values. zod's own schemas for this are not used, because they would enlarge the package. */
+/** One of these values. zod's own schemas for this are not used, for the reason given at {@link stringOf}. */
 export function choice<const T>(values: readonly T[], message?: string) {
   // The issue has its own `path`. Otherwise zod would read a `path` that other code has put on `Object.prototype`.
   return z.custom<T>((value) => values.includes(value as T), { path: [], ...(message && { error: message }) });
@@ -53,8 +57,7 @@ export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer
 });
 
 /**
- * A duration as above, or the value `other`. A union of zod is not used, because it would enlarge the package. The issue
- * has its own `path` for the reason given at {@link choice}.
+ * A duration as above, or the value `other`. The issue has its own `path` for the reason given at {@link choice}.
  */
 export function durationOr<const T>(other: T, message: string, least = 1) {
   const accepts = (value: unknown) => value === other || isInteger(value, least, maxTimerMs);
