@@ -57,7 +57,7 @@ export async function findLink(
     }
     if (count >= maxPages) {
       const advice = Number.isFinite(criteria.createdAfter) ? 'a later' : 'a';
-      const missing = `must all be read, or show their order by their dates: the link that you look for may be on a page that was not read, or that changed meanwhile; pass ${advice} "createdAfter", or a larger "maxPages" (${2 * pages.count() - 1} if the list does not change)`;
+      const missing = `must all be read, or be in the order of their dates: the link may be on a page that was not read, or that changed meanwhile; pass ${advice} "createdAfter", or a larger "maxPages" (${2 * pages.count() - 1} if the list does not change)`;
       throw createPageError(fetched, 'links', missing);
     }
 
@@ -83,7 +83,7 @@ const mustBeCounted =
 const mustDiffer =
   'must show which of the links that match is the newest: look at them with links.list(), and choose by other properties';
 const mustBeDated =
-  'must show whether a link that matches the other criteria was created before "createdAfter": its date cannot be read, or may be in whole minutes, hours or days; look at the link with links.list(); you can pass an earlier "createdAfter" or, if no other link has this name or user id, leave out "createdAfter"';
+  'must show whether a link that matches was created before "createdAfter": its date cannot be read, or may be in whole minutes, hours or days; look at it with links.list(), pass an earlier "createdAfter" or, if no other link matches, leave out "createdAfter"';
 const mustBeSent =
   'must have the name and the users that you look for: otherwise, a link without them may be the one; look at the newest links with links.list()';
 
