@@ -125,10 +125,8 @@ function explainRejection({ response, attempt }: Received): readonly string[] {
   const skew = describeSkew(headers, receivedAt, unsuspiciousMs + clock.elapsed() - attempt.startedAt);
   if (skew !== null) hints.push(`${skew}: set the clock (NTP)`);
   if (isWebPage(headers)) {
-    const origin = originOf(attempt.call);
-    hints.push(
-      `the response is a web page from ${origin}: a proxy or gateway may have sent it in place of the service`,
-    );
+    const page = `the response is a web page from ${originOf(attempt.call)}`;
+    hints.push(`${page}: a proxy or gateway may have sent it in place of the service`);
   }
   return [...hints, adviceToDiagnose];
 }

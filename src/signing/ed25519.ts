@@ -114,11 +114,9 @@ async function createSigningKey(secretKey: Uint8Array): Promise<SigningKey> {
 }
 
 /** Creates a function that accepts a signature if it is valid for any of the given public keys. */
-async function createVerifier(
-  publicKeys: readonly Uint8Array[],
-): Promise<(message: Uint8Array, signature: Uint8Array) => boolean> {
+async function createVerifier(publicKeys: readonly Uint8Array[]) {
   // Anyone can forge signatures for a weak key, so weak keys are not used.
   const keys = publicKeys.filter(isStrictPublicKey).map((await loadBackend()).importPublicKey);
-  return (message, signature) =>
+  return (message: Uint8Array, signature: Uint8Array) =>
     isStrictSignature(signature) && keys.map((verifies) => verifies(message, signature)).includes(true);
 }
