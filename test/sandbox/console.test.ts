@@ -144,6 +144,24 @@ test('a job that is completed during its review is not completed again, and noth
   expect(status.history?.map(({ resultCode }) => resultCode)).toEqual(['0814', '0811']);
 });
 
+test('the review of one job goes on after another one was completed', async () => {
+  const { sandbox, client, link } = await runningLink({}, { reviewMs: 3_600_000 });
+  const first = await sandbox.play(link.refId, 'review_approved');
+  const second = await sandbox.play(link.refId, 'review_approved');
+  let isIdle = false;
+  const idle = sandbox.idle().then(() => {
+    isIdle = true;
+  });
+
+  await submit(completionUrl(sandbox, first), { outcome: 'rejected' });
+
+  expect((await client.jobs.status(first)).state).toBe('failed');
+  expect(isIdle).toBe(false);
+  await submit(completionUrl(sandbox, second), { outcome: 'approved' });
+  await idle;
+  expect((await client.jobs.status(second)).state).toBe('succeeded');
+});
+
 test('a page that is older than the result changes nothing of it', async () => {
   const { sandbox, client, link } = await runningLink();
   const job = await sandbox.play(link.refId, 'approved');
