@@ -71,12 +71,11 @@ export function describeJobs(
   { requests, callbacks, sightings }: StorySource,
 ): readonly JobStory[] {
   // There are thousands of entries, so they are read once for all jobs.
-  const entries = new Map(jobs.map(({ jobId }) => [jobId, [] as StreamEntry[]]));
-  for (const entry of [...callbacks, ...requests]) entries.get(entry.job?.jobId ?? '')?.push(entry);
-  return jobs.map((job) => {
-    const own = (entries.get(job.jobId) ?? []).filter(
-      (entry) => entry.environment === environment && entry.job?.userId === job.userId,
-    );
+  const found = new Map(jobs.map((job) => [jobKey({ environment, job }), { job, own: [] as StreamEntry[] }]));
+  for (const entry of [...callbacks, ...requests]) {
+    if (entry.job !== null) found.get(jobKey({ environment: entry.environment, job: entry.job }))?.own.push(entry);
+  }
+  return [...found.values()].map(({ job, own }) => {
     const story = inOrder([
       ...job.results.map(({ at, code, text }) => eventAt(at, `Result ${code}`, text)),
       ...own.filter(isCallback).slice(-mostListed),
