@@ -117,6 +117,28 @@ test.each([
   expect([response.status, (await response.json()).issues[0].path]).toEqual([400, path]);
 });
 
+test('GET /control/faults/ID gives a fault that has not happened yet', async () => {
+  const { sandbox } = await running();
+  const fault = { operation: 'links.list', fault: { kind: 'network' }, times: 2 };
+  await control(sandbox.origin, 'fail-next', fault);
+
+  const response = await fetch(`${sandbox.origin}/control/faults/1`);
+
+  const expected = { id: 1, environment: 'sandbox', operation: 'links.list', fault: { kind: 'network' }, left: 2 };
+  expect([response.status, await response.json()]).toEqual([200, expected]);
+  expect((await fetch(`${sandbox.origin}/control/faults/2`)).status).toBe(404);
+});
+
+test('a control that needs no body takes a request without one', async () => {
+  const { sandbox, received } = await playAndReceive();
+  const headers = { 'content-type': 'application/json' };
+
+  const response = await fetch(`${sandbox.origin}/control/callbacks/1/resend`, { method: 'POST', headers });
+
+  expect(await response.json()).toMatchObject({ id: 2, state: 'delivered' });
+  expect(received[1]).toEqual(received[0]);
+});
+
 test('POST /control/reset forgets all', async () => {
   const { sandbox, client } = await running();
   await client.links.create(newLink);
