@@ -1,5 +1,7 @@
 /** The options of a sandbox, as they are checked. */
 
+import { HostedConfigError } from 'hosted-client';
+import type { SandboxOptions } from 'hosted-client/sandbox';
 import { expect, test } from 'vitest';
 import { checkSandboxOptions } from '../../src/sandbox/options.js';
 
@@ -12,4 +14,14 @@ test.each([
   const [checked] = checkSandboxOptions({ callbackHosts: [host] }).callbackHosts;
 
   expect(checked).toBe(new URL(url).hostname.replace(/[[\]]/g, ''));
+});
+
+test.each<[string, SandboxOptions]>([
+  ['apiKeys', { scheme: 'ed25519', apiKeys: { sandbox: 'a key' } }],
+  ['baseUrls', { baseUrls: { sandbox: 'https://proxy.example/', production: 'https://proxy.example/' } }],
+])('%s that contradict another option or each other are named', (path, options) => {
+  const create = () => checkSandboxOptions(options);
+
+  expect(create).toThrow(HostedConfigError);
+  expect(create).toThrow(expect.objectContaining({ issues: [{ path, message: expect.any(String) }] }));
 });
