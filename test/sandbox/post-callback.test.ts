@@ -1,7 +1,13 @@
 /** Where a callback may go is judged by the address that is connected to. */
 
 import { lookup } from 'node:dns';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  createServer,
+  getDefaultAutoSelectFamily,
+  type Socket,
+  setDefaultAutoSelectFamily,
+} from 'node:net';
 import { afterAll, afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { receiving } from './running.js';
 
@@ -53,6 +59,17 @@ test('a name that means this machine when it is looked up is not looked up again
 test('of several addresses, this machine’s alone are connected to', async () => {
   const { received, port } = await receiving();
   resolving(['192.0.2.1', '127.0.0.1']);
+
+  expect(await post(`http://mixed.example:${port}/`)).toMatchObject({ status: 200 });
+  expect(received).toHaveLength(1);
+});
+
+test('a process that connects to one address of a name connects to an allowed one', async () => {
+  const before = getDefaultAutoSelectFamily();
+  onTestFinished(() => setDefaultAutoSelectFamily(before));
+  const { received, port } = await receiving();
+  resolving(['192.0.2.1', '127.0.0.1']);
+  setDefaultAutoSelectFamily(false);
 
   expect(await post(`http://mixed.example:${port}/`)).toMatchObject({ status: 200 });
   expect(received).toHaveLength(1);
