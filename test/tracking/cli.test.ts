@@ -140,6 +140,20 @@ test.each<[string, readonly string[], Env, number, string]>([
   ],
   ['no schema', ['stats', '--schema', 'No; drop'], {}, 2, '--schema must be 1 to 40 lower-case letters'],
   [
+    'no schema for its tables',
+    ['migrate', '--schema', 'No; drop'],
+    {},
+    2,
+    '--schema must be 1 to 40 lower-case letters',
+  ],
+  [
+    'a database for its tables that is away',
+    ['migrate'],
+    {},
+    4,
+    'did not respond, or responded with an error (ECONNREFUSED)',
+  ],
+  [
     'no key',
     ['retry'],
     {},
@@ -187,6 +201,23 @@ describe('on PostgreSQL', { tags: ['postgresql'] }, () => {
     const other = await command(['tracking', 'stats', '--schema', 'ours'], { env: production });
     expect(other).toMatchObject({ code: 2, stdout: '' });
     expect(other.stderr).toContain('--schema has the jobs of sandbox: the jobs of production need another schema');
+  });
+
+  test('stats shows a problem of all jobs, and when it began', async () => {
+    const { connectionString } = database;
+    const { client, service } = createWorld(database);
+    await (await createTracker({ client, connectionString, schema: 'in_trouble' })).stop();
+    await database.pool.query(
+      "update in_trouble.fleet set problem_code = 'authentication', problem_since = '2026-01-02T03:04:05Z'",
+    );
+
+    const { code, stdout } = await command(['tracking', 'stats', '--schema', 'in_trouble'], {
+      env: { ...envOf(service.clientOptions), DATABASE_URL: connectionString },
+    });
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Problem +authentication, since 2026-01-02T03:04:05\.000Z$/m);
+    expect(stdout).toMatch(/^Overdue +0$/m);
   });
 
   test('tables are planned, printed and created, without the variables of a client', async () => {
