@@ -93,6 +93,28 @@ onEachPlace((createWorld) => {
   });
 
   test.each([
+    ['NUL', 'job\0'],
+    ['an unpaired surrogate', 'job\ud800'],
+    ['U+FEFF at the start', '\ufeffjob'],
+  ])(
+    'a callback whose job id has %s is of no job: handler() responds with 200, and nothing is stored',
+    async (_, jobId) => {
+      const { world, tracker } = await openTracker(createWorld());
+      const body = world.write({ timestamp: new Date(world.now()).toISOString(), jobId });
+
+      const response = await tracker.handler()(new Request('http://x.test/', { method: 'POST', body }));
+
+      expect(response.status).toBe(200);
+      await expect(tracker.receive(body)).rejects.toMatchObject({
+        code: 'response',
+        reason: 'shape',
+        issues: [{ path: 'PartnerParams' }],
+      });
+      expect(await tracker.stats()).toMatchObject({ heard: 0, tracking: 0 });
+    },
+  );
+
+  test.each([
     ['with milliseconds', 8, (now: number) => new Date(now - 3_600_000).toISOString()],
     ['in whole seconds', 1_000, (now: number) => `${new Date(now - 3_600_000).toISOString().slice(0, 19)}Z`],
   ])('one signed time that is written %s may name %d jobs, and one more gets 503', async (_, most, timeOf) => {
