@@ -186,7 +186,7 @@ export function createDeliveries<C extends Json>(
 function describe(row: Row): DeliveryMessage {
   return {
     attempt: numberOf(row, 'attempts') + 1,
-    outcome: outcomeNames[numberOf(row, 'outcome')] ?? 'completed',
+    outcome: outcomeNames[numberOf(row, 'outcome')] as DeliveryMessage['outcome'],
     causes: [textOf(row, 'told_trace') ?? [], textOf(row, 'trace') ?? []].flat(),
     ...{ result: null, durationMs: null, isDead: false, errorCode: null },
   };
@@ -198,9 +198,7 @@ function readResult(settled: Settled, isDead: boolean): Partial<DeliveryMessage>
   return { result, durationMs, isDead, errorCode: result === 'rejected' || result === 'timed_out' ? result : null };
 }
 
-const outcomeNames = Object.fromEntries(Object.entries(outcomes).map(([name, outcome]) => [outcome, name])) as Readonly<
-  Record<number, DeliveryMessage['outcome']>
->;
+const outcomeNames = Object.fromEntries(Object.entries(outcomes).map(([name, outcome]) => [outcome, name]));
 
 function keyIn(data: unknown): unknown {
   return Object(data).key;
