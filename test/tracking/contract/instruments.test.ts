@@ -233,6 +233,23 @@ onEachPlace((createWorld) => {
     });
   });
 
+  test('the message of a delivery says that the handler was not called, because the status could not be fetched', async () => {
+    const { world, tracker } = await openTracker(createWorld({ maxRetries: 0 }));
+    const deliveries = listen('delivery');
+    // The poll gets a response, and the first delivery none.
+    world.failSome({ kind: 'status', status: 503 }, [false, true]);
+    await tracker.track(world.completeJob('approved'));
+
+    await tracker.onCompletion(() => {});
+    await world.until(() => deliveries.length === 2);
+
+    const shared = { attempt: 1, outcome: 'completed', causes: [], isDead: false, errorCode: null };
+    expect(deliveries).toEqual([
+      { ...shared, result: 'not_begun', durationMs: null },
+      { ...shared, result: 'resolved', durationMs: expect.any(Number) },
+    ]);
+  });
+
   test('after disable(), no trace context is kept, and nothing is measured', async () => {
     const world = createWorld();
     const { meterProvider, read } = measuring();
