@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
+import { letOthersRun } from '../../src/tracking/pause.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
@@ -32,6 +33,23 @@ onOneDatabase((database) => {
       expect(completions).toHaveLength(1);
     },
   );
+
+  test('a handler that succeeds after its time and after stop() lets the process end', async () => {
+    const { world, tracker } = await openTracker(createWorld(database), { handlerTimeoutMs: 60, minRetryMs: 600_000 });
+    const countTimers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+    let succeed = () => {};
+    await tracker.onCompletion(() => new Promise<void>((resolve) => (succeed = resolve)));
+    await tracker.track(world.completeJob('approved'));
+    await until(() => world.events.some(({ type }) => type === 'delivery'));
+    await tracker.stop();
+    const timers = countTimers();
+
+    succeed();
+    await letOthersRun();
+
+    expect(countTimers()).toBeLessThanOrEqual(timers);
+    expect(world.events).toContainEqual(expect.objectContaining({ type: 'delivery', result: 'timed_out' }));
+  });
 
   test('a handler that has succeeded while its process was paused has not timed out', async () => {
     const { world, tracker } = await openTracker(createWorld(database), { handlerTimeoutMs: 100, maxAttempts: 1 });
