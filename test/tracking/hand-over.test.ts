@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { batchSize } from '../../src/tracking/rules.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, openTracker, startWorker, until, watch } from './world.ts';
+import { collect, createWorld, newLink, openTracker, startWorker, until, watch } from './world.ts';
 
 onOneDatabase((database) => {
   /** A world with jobs whose completions are dead letters; the worker that failed has stopped. */
@@ -30,6 +30,28 @@ onOneDatabase((database) => {
     release();
     await until(async () => (await tracker.get(job))?.state === 'done');
     expect(completions).toMatchObject([{ context: 'second', attempt: 1 }]);
+  });
+
+  test('missing jobs that are a dead letter are not reported again after their link was removed and tracked again', async () => {
+    const { world, tracker } = await openTracker(createWorld(database), { maxAttempts: 1 });
+    const { refId } = await world.client.links.create(newLink);
+    world.completeJob('approved', refId);
+    await tracker.trackLink(refId);
+    const { completions, handler } = collect(() => {
+      throw new Error('not today');
+    });
+    await tracker.onCompletion(handler);
+    await until(async () => (await tracker.stats()).dead === 1);
+    // Links are removed some time after their end, and dead letters are not.
+    await world.rows('delete from TRACKED where kind = 1');
+
+    await tracker.trackLink(refId);
+    await until(async () => (await world.rows('select 1 from TRACKED where kind = 1 and missing = 1')).length === 1);
+    await tracker.stop();
+
+    expect(completions).toMatchObject([{ outcome: 'unheard', missing: 1 }]);
+    expect(world.events.filter(({ type }) => type === 'ended')).toEqual([{ type: 'ended', outcome: 'unheard' }]);
+    expect(await world.rows('select state, missing from TRACKED where kind = 2')).toEqual([{ state: 4, missing: 1 }]);
   });
 
   test('retry() with keys sends the same statements as retry("all")', async () => {
