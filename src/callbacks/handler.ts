@@ -24,6 +24,7 @@ import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/
 import type { Settings } from '../settings.js';
 import { type Admitted, createAdmission } from './admission.js';
 import { callbackErrors, callbackFacts, createBusyError, createJobLimitError, notStored } from './callback-errors.js';
+import { createTurns } from './concurrency-limit.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
 import type { HandlerSettings, ReceiveSettings } from './options.js';
 import { limitStep, readCallback, type VerifiedCallback } from './read-callback.js';
@@ -39,7 +40,6 @@ import {
   isFailure,
   traceDelivery,
 } from './reports.js';
-import { createTurns } from './turns.js';
 import type { CallbackEvent, CallbackHandler, ConfirmedEvent } from './types.js';
 
 /** The parts that all receivers of one client share. */

@@ -13,7 +13,7 @@ import type { ErrorFacts } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { withSignals } from '../runtime/clock.js';
 import type { DecodedPage } from './decode.js';
-import { comparePage, noPages, type SeenPages } from './repeat-guard.js';
+import { comparePage, noPages, type SeenPages } from './repeated-pages.js';
 import type { Link, PageMeta } from './types.js';
 
 /** A page, with the response that it was read from. */

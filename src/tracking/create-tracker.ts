@@ -6,10 +6,10 @@
 
 import { optionsOf } from '../client.js';
 import { withTimeout } from '../runtime/clock.js';
-import { installBoss, openBoss } from './boss.js';
 import { createContext, createLog, type StoredContext } from './context.js';
 import { openDatabase } from './database.js';
 import { opensForEver, readOptions, type TrackerOptions } from './options.js';
+import { installBoss, openBoss } from './pg-boss.js';
 import { openSchema } from './schema.js';
 import { createStatements } from './statements.js';
 import { HostedStorageError, runTask } from './storage-error.js';

@@ -8,8 +8,8 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
 import type { Context } from './context.js';
-import { requestMs } from './look.js';
 import type { Queue } from './peers.js';
+import { requestMs } from './poll.js';
 import { maxDebtSeconds, outcomes, queue } from './rules.js';
 import type { Row, Transaction } from './sql.js';
 

@@ -6,10 +6,10 @@
  */
 
 import { createPlatformClock } from '../runtime/clock.js';
-import { changeBoss, planBoss } from './boss.js';
 import { type Database, openDatabase } from './database.js';
 import { readMigrateOptions } from './options.js';
 import { createPause } from './pause.js';
+import { changeBoss, planBoss } from './pg-boss.js';
 import { changeTables, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
 import { codeOf, HostedStorageError, runTask } from './storage-error.js';
 import type { SqlPool } from './types.js';

@@ -9,12 +9,12 @@
 
 import { optionsOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
-import { changes } from './changes.js';
 import type { Database } from './database.js';
 import type { StoredSettings } from './options.js';
 import { defaultRate, kinds } from './rules.js';
 import { longStatementMs, type Row, type Sql, type Transaction, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
+import { changes } from './table-changes.js';
 import { assertFits, misfitOf } from './versions.js';
 
 /** How long, in ms, this process waits while another process changes the tables. */

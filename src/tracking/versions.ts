@@ -5,10 +5,10 @@
  * @module
  */
 
-import { neededVersion } from './changes.js';
 import type { BossModule } from './peers.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
+import { neededVersion } from './table-changes.js';
 
 const run = 'run "npx hosted-client tracking migrate"';
 

@@ -25,7 +25,7 @@ const others: Readonly<Record<string, string>> = {
     'protocol/http-url.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
   '[-:]|\\.\\d+': 'testing/job-records.ts',
-  'SET LOCAL lock_timeout = \\d+': 'tracking/boss.ts',
+  'SET LOCAL lock_timeout = \\d+': 'tracking/pg-boss.ts',
   // It is tried at the beginning of a name alone. No character of a name ends it, and a quoted value can be divided in
   // one way.
   '(?<![\\w-])(?=[\\w-]*(?:sig|key|secret|token|passw|auth))([\\w-]+["\']?\\s*[:=]\\s*)("(?:[^"\\\\]|\\\\.)*"?|\'[^\']*\'?|[^\\s"\'&,;}]+)':

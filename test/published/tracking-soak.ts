@@ -44,8 +44,8 @@ const isLong = Number(given.minutes) >= 20 && jobCount >= 100_000;
 
 /** The package's own waits that a day has many of. A message is kept for an hour, and old rows are removed once a minute. */
 const replacements: readonly Replacement[] = [
-  { file: 'boss.ts', part: 'deleteAfterSeconds: 3_600', by: `deleteAfterSeconds: ${inRun(3_600)}` },
-  { file: 'boss.ts', part: 'maintenanceIntervalSeconds: 60', by: `maintenanceIntervalSeconds: ${inRun(60)}` },
+  { file: 'pg-boss.ts', part: 'deleteAfterSeconds: 3_600', by: `deleteAfterSeconds: ${inRun(3_600)}` },
+  { file: 'pg-boss.ts', part: 'maintenanceIntervalSeconds: 60', by: `maintenanceIntervalSeconds: ${inRun(60)}` },
   { file: 'housekeeping.ts', part: 'everyMs = 30_000', by: `everyMs = ${inRun(30_000)}` },
   { file: 'statements/fleet.ts', part: "interval '1 minute'", by: `interval '${inRun(60_000)} milliseconds'` },
 ];

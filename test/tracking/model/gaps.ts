@@ -77,7 +77,7 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
   const eachPoll = ({ polls }: State, found: Poll['found']) =>
     polls.flatMap((poll, index) => (poll?.found === found ? [[index]] : []));
 
-  /** Compares the counts of the link with the known jobs, as `compare` of look.ts does. */
+  /** Compares the counts of the link with the known jobs, as `compare` of poll.ts does. */
   function compare(poll: Poll, jobs: readonly Job[]): void {
     const finished = jobs.filter(({ isFinished }) => isFinished).length;
     poll.missing = Math.max(0, finished - poll.known);
@@ -153,7 +153,7 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     },
     {
       name: 'answer',
-      standsFor: 'client.links.get(), and compare() of look.ts',
+      standsFor: 'client.links.get(), and compare() of poll.ts',
       cases: (state) => eachPoll(state, 'counted'),
       effect({ jobs, polls }, [index = 0]) {
         const poll = polls[index];

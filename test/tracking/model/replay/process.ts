@@ -1,12 +1,12 @@
 // A process of the tracker, made of the real parts. Wherever one of them would use the database, the service or the
 // handler, it halts until a step lets it go on.
 
-import { openBoss } from '../../../../src/tracking/boss.ts';
 import type { Context, StoredContext } from '../../../../src/tracking/context.ts';
 import { createDeliveries } from '../../../../src/tracking/deliver.ts';
 import { createFollower } from '../../../../src/tracking/follow.ts';
 import { createHandOver, type HandOver } from '../../../../src/tracking/hand-over.ts';
 import type { Health } from '../../../../src/tracking/health.ts';
+import { openBoss } from '../../../../src/tracking/pg-boss.ts';
 import { settleDown } from './timers.ts';
 
 /** The statements at which a process halts. */

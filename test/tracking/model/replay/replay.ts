@@ -6,11 +6,11 @@ import { type Completion, createTracker, type SqlPool } from 'hosted-client/trac
 import { PgBoss } from 'pg-boss';
 import { expect, vi } from 'vitest';
 import { createPlatformClock } from '../../../../src/runtime/clock.ts';
-import { openBoss } from '../../../../src/tracking/boss.ts';
 import { createContext, type StoredContext } from '../../../../src/tracking/context.ts';
 import { openDatabase } from '../../../../src/tracking/database.ts';
 import { createKey } from '../../../../src/tracking/keys.ts';
 import { readOptions } from '../../../../src/tracking/options.ts';
+import { openBoss } from '../../../../src/tracking/pg-boss.ts';
 import { kinds, outcomes, states } from '../../../../src/tracking/rules.ts';
 import { createStatements } from '../../../../src/tracking/statements.ts';
 import { createWorkingTracker } from '../../../../src/tracking/working-tracker.ts';

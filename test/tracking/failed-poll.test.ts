@@ -4,7 +4,7 @@ import { HostedClient, type HostedClientOptions, type JobRef } from 'hosted-clie
 import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { createPlatformClock } from '../../src/runtime/clock.ts';
-import { pollAgain } from '../../src/tracking/late.ts';
+import { pollAgain } from '../../src/tracking/failed-poll.ts';
 import { readTaken } from '../../src/tracking/rows.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { randomFrom } from '../support/random.ts';

@@ -8,8 +8,8 @@
 import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import type { Context } from './context.js';
+import { isFailingForLong, pollAgain, readFailure, waitOf } from './failed-poll.js';
 import { type Health, isOfTheFleet } from './health.js';
-import { isFailingForLong, pollAgain, readFailure, waitOf } from './late.js';
 import type { TakenRow } from './rows.js';
 import { maxUnknownLooks } from './rules.js';
 

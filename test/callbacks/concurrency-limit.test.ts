@@ -1,7 +1,7 @@
 /** Turns: who works at once, who comes next, and what becomes of one that waits for too long. */
 
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/callbacks/turns.js';
+import { createTurns } from '../../src/callbacks/concurrency-limit.js';
 import { HostedTimeoutError } from '../../src/errors/errors.js';
 import { deferred, rejection } from '../support/fake-fetch.js';
 
