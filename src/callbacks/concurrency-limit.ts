@@ -12,7 +12,7 @@ const maxWaiting = 1_000;
 /** How long each call may wait, in ms. */
 const maxWaitMs = 10_000;
 
-export function createTurns(clock: Pick<WaitingClock, 'setTimer'>) {
+export function createConcurrencyLimit(clock: Pick<WaitingClock, 'setTimer'>) {
   let running = 0;
   // A set keeps the order of arrival. `start` lets the waiting work start.
   const queue = new Set<{ readonly atOnce: number; start(): void }>();

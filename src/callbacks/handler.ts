@@ -24,7 +24,7 @@ import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/
 import type { Settings } from '../settings.js';
 import { type Admitted, createAdmission } from './admission.js';
 import { callbackErrors, callbackFacts, createBusyError, createJobLimitError, notStored } from './callback-errors.js';
-import { createTurns } from './concurrency-limit.js';
+import { createConcurrencyLimit } from './concurrency-limit.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
 import type { HandlerSettings, ReceiveSettings } from './options.js';
 import { limitStep, readCallback, type VerifiedCallback } from './read-callback.js';
@@ -56,7 +56,7 @@ export function createReceiver({ call, settings, telemetry }: Started) {
     /** The replay guard of callers who pass none. */
     memory: createReplayGuard(clock),
     beginResult: createResultMemory(reports),
-    turns: createTurns(clock),
+    confirmations: createConcurrencyLimit(clock),
     /** Fetches job status with history, without retries: if a confirmation fails, the callback is redelivered. */
     fetchOnce: ({ userId, jobId }: JobRef) =>
       call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null, issues: null }),
@@ -142,10 +142,10 @@ async function deliver(
 async function confirmAndHandle(
   { event, timestamp, admitted, lease }: VerifiedCallback & { readonly admitted: Admitted; readonly lease: Lease },
   settings: HandlerSettings,
-  { client, memory, beginResult, turns, fetchOnce }: Receiver,
+  { client, memory, beginResult, confirmations, fetchOnce }: Receiver,
 ): Promise<DeliveryResult> {
   const fetchInTurn = () =>
-    turns.take(settings.maxConfirmations, () => {
+    confirmations.take(settings.maxConfirmations, () => {
       admitted.recordRequest();
       return fetchOnce(event);
     });

@@ -18,7 +18,7 @@ import { isRefId } from './input.js';
 import type { BatchMessage, Poll } from './instruments.js';
 import { createKey } from './keys.js';
 import { createPause, type Loop } from './pause.js';
-import { type Found, findNamedLink, look } from './poll.js';
+import { type Found, findNamedLink, pollOnce } from './poll.js';
 import { readTaken, type TakenRow } from './rows.js';
 import { states } from './rules.js';
 import type { Row } from './sql.js';
@@ -164,7 +164,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       // Callbacks mention jobs that are not followed yet if they arrive while `trackLink()` runs.
       if (counted?.has_heard === true) await database.run(statements.adopt, [row.key]);
       const known = counted ? numberOf(counted, 'known') : 0;
-      const found = await look(row, known, context, { health, signal });
+      const found = await pollOnce(row, known, context, { health, signal });
       if (found.is === 'ended') await end(row, found);
       else if (found.is === 'linkEnded') await linkEnds.add(row.key);
       else if (found.is === 'unknown') await unknown.add(row.key);

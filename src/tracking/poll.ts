@@ -47,7 +47,7 @@ export const requestMs = 20_000;
  *
  * @throws the signal's reason when the signal aborts.
  */
-export async function look(
+export async function pollOnce(
   row: TakenRow,
   known: number,
   context: Context,

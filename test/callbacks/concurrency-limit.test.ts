@@ -1,7 +1,7 @@
 /** Turns: who works at once, who comes next, and what becomes of one that waits for too long. */
 
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/callbacks/concurrency-limit.js';
+import { createConcurrencyLimit } from '../../src/callbacks/concurrency-limit.js';
 import { HostedTimeoutError } from '../../src/errors/errors.js';
 import { deferred, rejection } from '../support/fake-fetch.js';
 
@@ -23,7 +23,7 @@ function timersOf() {
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test('turns come in the order in which they were asked for, also where a later one may start sooner', async () => {
-  const turns = createTurns(timersOf());
+  const turns = createConcurrencyLimit(timersOf());
   const held = deferred();
   const order: string[] = [];
   const holding = turns.take(1, () => held.promise);
@@ -39,7 +39,7 @@ test('turns come in the order in which they were asked for, also where a later o
 });
 
 test('as many run as are allowed, also of those that waited, and at most 1,000 wait', async () => {
-  const turns = createTurns(timersOf());
+  const turns = createConcurrencyLimit(timersOf());
   const begun: (() => void)[] = [];
   let ended = 0;
   const take = () =>
@@ -65,7 +65,7 @@ test('as many run as are allowed, also of those that waited, and at most 1,000 w
 
 test('one that waits gives up after ten seconds, and its turn goes to the next', async () => {
   const { setTimer, timers, endAll } = timersOf();
-  const turns = createTurns({ setTimer });
+  const turns = createConcurrencyLimit({ setTimer });
   const held = deferred();
   const holding = turns.take(1, () => held.promise);
   const late = rejection(turns.take(1, async () => 'late'));
@@ -91,7 +91,7 @@ test('one that waits gives up after ten seconds, and its turn goes to the next',
 
 test('one that got its turn leaves no timer behind', async () => {
   const { setTimer, timers } = timersOf();
-  const turns = createTurns({ setTimer });
+  const turns = createConcurrencyLimit({ setTimer });
   const held = deferred();
   const holding = turns.take(1, () => held.promise);
   const waiting = turns.take(1, async () => 'done');
@@ -106,7 +106,7 @@ test('one that got its turn leaves no timer behind', async () => {
 });
 
 test('work that fails ends its turn, too', async () => {
-  const turns = createTurns(timersOf());
+  const turns = createConcurrencyLimit(timersOf());
   const failure = new Error('job status is away');
 
   expect(await rejection(turns.take(1, () => Promise.reject(failure)))).toBe(failure);
