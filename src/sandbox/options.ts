@@ -71,9 +71,7 @@ const shape = {
   onRequest: z.optional(listener<SandboxRequest>()),
   onCallback: z.optional(listener<SandboxCallback>()),
   partnerId: z.optional(
-    z
-      .string('must be a string: leading zeros are significant')
-      .check(z.regex(/^\S+$/, 'must be a string without blanks')),
+    stringOf(/^\S+$/, 'must be a string without blanks', 'must be a string: leading zeros are significant'),
   ),
   scheme: z.optional(choice(['hmac-sha256', 'ed25519'], 'must be "hmac-sha256" or "ed25519"')),
   wire: z.optional(wireOptions),

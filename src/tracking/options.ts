@@ -13,7 +13,7 @@ import { environments } from '../options.js';
 import type { Clock } from '../runtime/clock.js';
 import { hasMethods, readProperty } from '../runtime/untrusted-objects.js';
 import { check, copyOf, inputObject } from '../validation/check.js';
-import { choice, duration, flag, integer, nonBlank } from '../validation/input.js';
+import { choice, duration, flag, integer, nonBlank, stringOf } from '../validation/input.js';
 import type { SqlPool, TrackerEvent } from './types.js';
 
 /** Options of {@link createTracker}. Exactly one of `connectionString`, `pool` and `folder` is required. */
@@ -145,18 +145,14 @@ const age = z.custom<number>(
 );
 
 /** The name of a schema. That of pg-boss is `${schema}_boss`, and PostgreSQL cuts names after 63 characters. */
-const schemaName = z
-  .string('must be a string')
-  .check(
-    z.regex(
-      /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/,
-      'must be 1 to 40 lower-case letters, digits or "_", and must not begin with a digit or "pg_"',
-    ),
-  );
+const schemaName = stringOf(
+  /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/,
+  'must be 1 to 40 lower-case letters, digits or "_", and must not begin with a digit or "pg_"',
+);
 
 // If a folder could also be given as a URL, the same folder could have two locks.
 const folder = nonBlank.check(
-  z.regex(/^(?:memory:\/\/|(?![a-z-]+:\/\/))/, 'must be a path, or begin with "memory://"'),
+  z.refine((path) => /^(?:memory:\/\/|(?![a-z-]+:\/\/))/.test(path), 'must be a path, or begin with "memory://"'),
 );
 
 const factor = z.custom<number>((value) => typeof value === 'number' && value >= 1 && value <= 10, {
