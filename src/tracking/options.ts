@@ -151,9 +151,7 @@ const schemaName = stringOf(
 );
 
 // If a folder could also be given as a URL, the same folder could have two locks.
-const folder = nonBlank.check(
-  z.refine((path) => /^(?:memory:\/\/|(?![a-z-]+:\/\/))/.test(path), 'must be a path, or begin with "memory://"'),
-);
+const folder = stringOf(/^(?=\s*\S)(?:memory:\/\/|(?![a-z-]+:\/\/))/, 'must be a path, or begin with "memory://"');
 
 const factor = z.custom<number>((value) => typeof value === 'number' && value >= 1 && value <= 10, {
   error: 'must be a number from 1 to 10',

@@ -50,6 +50,9 @@ test.each([
   ['two of them', { pool, folder: 'memory://' }, ['pool', 'folder']],
   ['a schema in capitals', { pool, schema: 'Tracking' }, ['schema']],
   ['a schema of the system', { pool, schema: 'pg_tracking' }, ['schema']],
+  ['a blank folder', { folder: ' ' }, ['folder']],
+  ['a folder as a URL', { folder: 'file:///var/tracking' }, ['folder']],
+  ['a folder that is no string', { folder: Symbol('folder') }, ['folder']],
   ['an unknown option', { pool, maxRequestPerSecond: 5 }, ['maxRequestPerSecond']],
   ['a shortest wait above the longest', { pool, minDelayMs: 10, maxDelayMs: 5 }, ['minDelayMs']],
 ])('createTracker() refuses %s', async (_, options, paths) => {
