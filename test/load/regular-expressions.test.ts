@@ -37,6 +37,8 @@ const others: Readonly<Record<string, string>> = {
   '("callback_url"\\s*:\\s*)("(?:[^"\\\\]|\\\\.)*)': 'sandbox/kept-bodies.ts',
   // It is tried at the beginning alone, and nothing that its first part can match follows this part.
   '^https?:\\/\\/([^/?#]*)(.*)$': 'sandbox/request-check.ts',
+  // It is tried at the beginning alone, and nothing that a repeated part can match follows this part.
+  '^(?=\\s*\\S)(?:memory:\\/\\/|(?![a-z-]+:\\/\\/))': 'tracking/options.ts',
   // It reads SQL of pg-boss, which nobody else writes.
   "INSERT INTO \\S*version\\(version\\) VALUES \\('(\\d+)'\\)": 'tracking/versions.ts',
 };
