@@ -606,3 +606,25 @@ test('a call that ends does not go on reading a body from a fetch that does not 
   expect(cancelled).toBe(true);
   expect(pulls).toBeLessThan(20);
 });
+
+// The budget of retries ------------------------------------------------------------
+
+test('five successes give back one of the retries that an outage has used up', async () => {
+  let isUp = false;
+  const reply: Reply = () => (isUp ? Response.json(get.answer()) : unavailable());
+  const { client, sent } = clientOf(reply, { clock: recordingClock() });
+  const requestsOf = async (calls: number) => {
+    const before = sent.length;
+    for (let number = 0; number < calls; number++) await get.call(client).catch(() => undefined);
+    return sent.length - before;
+  };
+
+  const used = await requestsOf(60);
+  isUp = true;
+  await requestsOf(5);
+  isUp = false;
+
+  // 500 tokens, 5 a retry.
+  expect(used).toBe(160);
+  expect(await requestsOf(2)).toBe(3);
+});

@@ -48,6 +48,20 @@ test('waitForAll() gives a result as soon as its job is seen complete, not when 
   await clock.advance(60_000);
 });
 
+test('the last result of waitForAll() comes, though its job ended while the result before it was read', async () => {
+  const { client, clock, job } = start();
+  const jobs = [job('soon', { completeAt: 1_000 }), job('last', { completeAt: 20_000 })];
+
+  const entries = client.jobs.waitForAll(jobs, steady)[Symbol.asyncIterator]();
+  const first = entries.next();
+  await clock.advance(2_000);
+  expect((await first).value?.job.jobId).toBe('soon');
+  await clock.advance(60_000);
+
+  expect((await entries.next()).value?.job.jobId).toBe('last');
+  expect((await entries.next()).done).toBe(true);
+});
+
 test('waitForAll() sends nothing before it is iterated', async () => {
   const { client, clock, job, polls } = start();
   const { iterable, calls } = source([job('one')]);

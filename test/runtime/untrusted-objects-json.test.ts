@@ -51,6 +51,16 @@ test('parseJson() of what opens a million times is nothing, whether it closes or
   expect(parseJson(nested(levels, '[', ']'))).toBeUndefined();
 });
 
+test.each([
+  ['[', '[]'],
+  ['{', '{}'],
+])('parseJson() reads what opens a quarter of a million times with "%s", and nothing more', (_bracket, entry) => {
+  const ofEntries = (count: number) => `${'['.repeat(2)}${`${entry},`.repeat(count - 3)}${entry}]]`;
+
+  expect(parseJson(ofEntries(250_000))).toBeTypeOf('object');
+  expect(parseJson(ofEntries(250_001))).toBeUndefined();
+});
+
 test('parseJson() of an object with more than 10,000 properties is nothing, wherever it stands', () => {
   const wide = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, at])));

@@ -148,6 +148,9 @@ test('options that throw when they are read are refused, and what they throw is 
   const error = thrownBy(() => new HostedClient(throwing as HostedClientOptions)) as HostedConfigError;
 
   expect(error).toBeInstanceOf(HostedConfigError);
+  expect(error.issues).toEqual([
+    { path: '', message: expect.stringContaining('must have properties that can be read') },
+  ]);
   expect(`${error.message}${error.stack}`).not.toContain('planted-key');
 });
 

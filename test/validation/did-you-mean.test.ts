@@ -13,12 +13,15 @@ test.each([
   ['callbackURL', 'callbackUrl'],
   ['apikey', 'apiKey'],
   ['api_key', 'apiKey'],
+  ['max_re_tries', 'maxRetries'],
   ['APIKEY', 'apiKey'],
   ['partnerID', 'partnerId'],
   ['parnterId', 'partnerId'],
   ['baseUrl', 'baseUrls'],
   ['timeout', 'timeoutMs'],
   ['retries', 'maxRetries'],
+  ['time', 'timeoutMs'],
+  ['key', null],
   ['fecth', 'fetch'],
   ['ftch', 'fetch'],
   ['nam', 'name'],
@@ -30,6 +33,13 @@ test.each([
   ['secret', null],
 ])('%s: %s', (name, expected) => {
   expect(findSimilarName(name, known)).toBe(expected);
+});
+
+test.each([
+  ['keyboard', 'key'],
+  ['eve', 'eveve'],
+])('%s is no %s, though one contains the other', (name, other) => {
+  expect(findSimilarName(name, [other])).toBeNull();
 });
 
 test('nothing is like a name where none is known', () => {

@@ -133,6 +133,7 @@ const badUrls: readonly [string, unknown][] = [
   ['http on a host that looks like loopback', 'http://localhost.planted.test'],
   ['http on a host that begins like loopback', 'http://127.0.0.1.planted.test'],
   ['an ftp URL', 'ftp://planted.test'],
+  ['an ftp URL on loopback', 'ftp://localhost'],
   ['a URL with a user', 'https://planted@hosted.test'],
   ['a URL with a password', 'https://:planted@hosted.test'],
   ['a URL with a query', 'https://hosted.test/?planted=1'],
@@ -155,6 +156,7 @@ const badClients: readonly BadClient[] = [
   ['no key', { apiKey: undefined }, ['apiKey']],
   ['key and signer', { signer: hmacSha256({ apiKey }) }, ['apiKey']],
   ['a signer without verify', { apiKey: undefined, signer: { name: 'x', sign: () => '' } }, ['signer']],
+  ['a signer without a name', { apiKey: undefined, signer: { sign: () => '', verify: () => true } }, ['signer']],
   ['an unknown environment', { environment: 'staging' }, ['environment']],
   ['no URL', { baseUrls: undefined }, ['baseUrls']],
   ['the URL of the other environment', { environment: 'production' }, ['baseUrls.production']],
@@ -268,6 +270,16 @@ test('a partner id as a number is refused for its leading zeros', () => {
   const error = configErrorOf(() => new HostedClient({ ...good, partnerId: 85 as never }));
 
   expect(error.message).toMatch(/zero/);
+});
+
+test.each([
+  ['no function now()', {}, 'must have now(), and may have sleep()'],
+  ['no number from now()', { now: () => '5' }, 'must return the time as a finite number of milliseconds'],
+])('a clock with %s is refused with the reason', (_what, clock, message) => {
+  const error = configErrorOf(() => new HostedClient({ ...good, clock: clock as never }));
+
+  expect(error.issues).toEqual([{ path: 'clock', message }]);
+  expect(error.message).toMatch(/^Cannot create HostedClient: /);
 });
 
 test('a URL that ends in /v1 is refused with the reason', () => {

@@ -314,15 +314,17 @@ test('links.create() takes defaultCallbackUrl where callbackUrl is left out, and
 });
 
 test.each([
-  ['enhanced_kyc without a callback', 'enhanced_kyc', null, 1],
-  ['another method without a callback', 'doc_verification', null, 0],
-  ['enhanced_kyc with a callback', 'enhanced_kyc', 'https://partner.test/callback', 0],
-] as const)('links.create() logs %s as a warning or not', async (_what, verificationMethod, callbackUrl, lines) => {
+  ['enhanced_kyc without a callback', ['enhanced_kyc'], null, 1],
+  ['enhanced_kyc beside another method, without a callback', ['doc_verification', 'enhanced_kyc'], null, 1],
+  ['another method without a callback', ['doc_verification'], null, 0],
+  ['enhanced_kyc with a callback', ['enhanced_kyc'], 'https://partner.test/callback', 0],
+] as const)('links.create() logs %s as a warning or not', async (_what, methods, callbackUrl, lines) => {
   const warn = vi.fn();
   const ignore = () => undefined;
   const { client } = clientOf(created, { logger: { debug: ignore, info: ignore, warn, error: ignore } });
 
-  await client.links.create({ ...newLink, callbackUrl, idTypes: [{ ...bvn, verificationMethod }] });
+  const idTypes = methods.map((verificationMethod, at) => ({ ...bvn, idType: `TYPE_${at}`, verificationMethod }));
+  await client.links.create({ ...newLink, callbackUrl, idTypes });
 
   expect(warn).toHaveBeenCalledTimes(lines);
 });

@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import { check, inputObject, issuesOf, looseInputObject } from '../../src/validation/check.js';
 import {
   anyString,
+  callbackUrl,
   callOptions,
   dateTime,
   duration,
@@ -40,6 +41,7 @@ test.each<[z.ZodMiniType, unknown, RegExp]>([
   [anyString, null, /^must be a string$/],
   [flag, 'true', /^must be true or false$/],
   [httpUrl, 'ftp://example.test', /^must be an absolute http\(s\)/],
+  [callbackUrl, 5, /^must be an absolute http\(s\) URL, or null /],
   [dateTime, '2030-01-31', /^must be a valid Date, or an ISO 8601 .*offset/],
   [dateTime, { toString: () => '2030-01-31T12:00:00Z' }, /^must be a valid Date/],
   [dateTime, new Date(Number.NaN), /^must be a valid Date/],
