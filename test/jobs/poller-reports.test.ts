@@ -34,6 +34,22 @@ test('onPoll is called for every poll with what came of it and when the next one
   ]);
 });
 
+test('elapsedMs counts from the begin of the wait, not of the client', async () => {
+  const { client, clock, job, complete } = start();
+  const elapsed: number[] = [];
+  await client.jobs.status(job);
+  await clock.advance(60_000);
+
+  const onPoll = ({ elapsedMs }: Poll) => elapsed.push(elapsedMs);
+  const waited = client.jobs.waitForCompletion(job, { ...steady, onPoll });
+  await clock.advance(0);
+  complete();
+  await clock.advance(2_000);
+  await waited;
+
+  expect(elapsed).toEqual([0, 2_000]);
+});
+
 test('onPoll is called with the error that ends a wait, with no next poll', async () => {
   const { client, clock, job, fail } = start();
   const told: Poll[] = [];

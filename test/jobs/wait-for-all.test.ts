@@ -293,6 +293,32 @@ test('the failure of one job is its own entry, and the others go on', async () =
   }
 });
 
+test('the error of an entry names where the caller waits', async () => {
+  const { client, clock } = start();
+  const waiting = async function whereItWaits() {
+    for await (const entry of client.jobs.waitForAll([{ userId: 'user-1', jobId: 'unknown' }], steady)) return entry;
+    return null;
+  };
+
+  const entry = waiting();
+  await clock.advance(120_000);
+
+  expect((await entry)?.error?.stack).toContain('whereItWaits');
+});
+
+test('where requests are scarce, new jobs and polls that are due take turns', async () => {
+  const { client, clock, job, polls } = start({ latencyMs: 20_000 });
+  const jobs = ['one', 'two', 'three', 'four'].map((jobId) => job(jobId));
+
+  const { ended } = collect(client.jobs.waitForAll(jobs, { ...steady, concurrency: 1, deadlineMs: 300_000 }));
+  await clock.advance(600_000);
+  await ended;
+
+  // The first poll of "one" is not yet due again when its request ends.
+  const asked = polls.map(({ jobId }) => jobId).slice(0, 7);
+  expect(asked.map((jobId, at) => asked.indexOf(jobId) === at)).toEqual([true, true, false, true, false, true, false]);
+});
+
 test('a job whose ids cannot even be read is its own entry too', async () => {
   const { client, clock, job } = start();
   const good = job('good', { completeAt: 3_000 });

@@ -21,6 +21,16 @@ test.each([0, 1])('a client that has learnt that a list begins at %d walks from 
   expect(asked().slice(beforeAsked)).toEqual([undefined, base + 1, base + 2]);
 });
 
+test.each([0, 1, 2])(
+  'a list without links says nothing about the first page, and may have the number %d',
+  async (number) => {
+    const { client } = serve((page) => (page === undefined ? wirePage([], number, 0) : book(names(5))(page, 0)));
+
+    expect(await walk(client.links.list())).toEqual({ refs: [], error: null });
+    expect(await walk(client.links.list({ page: 2 }))).toEqual({ refs: ['c', 'd', 'e'], error: null });
+  },
+);
+
 test('a walk from the middle goes by what another list of the client learns meanwhile', async () => {
   const { client, asked } = serve(book(names(5), { base: 0 }));
   const pages = client.links.list({ page: 1 }).pages()[Symbol.asyncIterator]();
