@@ -3,9 +3,8 @@ import { keptThread, sequencer } from './support/kept-thread.js';
 import { alias, tags } from './vitest.config.js';
 
 /**
- * The tests that judge a mutant: not those that read the source as text, or prove other things on real sockets. Those of
- * `load/` take as long as a third of the others, and each mutant that survives runs all. The vectors among them say
- * nothing for so long that a thread seems to be in an endless loop.
+ * The tests that judge a mutant: not those that read the source as text, or prove other things on real sockets. Most of
+ * those of `load/` take so long that each mutant that survives would take a minute.
  */
 export default defineConfig({
   plugins: [keptThread],
@@ -19,6 +18,7 @@ export default defineConfig({
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
       'test/node/{lambda,node}-handler.test.ts',
+      'test/load/long-lists.test.ts',
       'test/testing/{callbacks,clock,jobs,service,web-crypto}.test.ts',
       'test/from-env.test.ts',
       'test/project/{aborts,iterations,mistakes}.test.ts',

@@ -586,6 +586,8 @@ test.each<[string, object]>([
   ['job_complete', { job_complete: 'yes' }],
   ['job_success', { job_success: 'yes' }],
   ['code', { code: 23.02 }],
+  ['user_id', { user_id: 8.1 }],
+  ['job_id', { job_id: 8.1 }],
   ['result.ResultText', { result: { ResultText: 5 } }],
   ['result.ResultCode', { result: { ResultCode: 8.1 } }],
   ['result.IsFinalResult', { result: { IsFinalResult: 'yes' } }],

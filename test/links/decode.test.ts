@@ -228,6 +228,13 @@ test('links.list() refuses a boolean that is none with its path and without its 
   expect(shown(error)).not.toContain('Ada Example');
 });
 
+test.each(['link', 'link_url', 'ref_id', 'name', 'company_name', 'total_jobs', 'failed_jobs', 'successful_jobs'])(
+  'links.get() names the field "%s" if it is an object',
+  async (member) => {
+    expect(pathsOf(await misshapen(getWith({ [member]: {} })))).toEqual([member]);
+  },
+);
+
 // Counts
 
 const counts = [
