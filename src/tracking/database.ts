@@ -8,7 +8,7 @@ import { openLite } from './folder-files.js';
 import { lockFolder } from './folder-lock.js';
 import type { Place } from './options.js';
 import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type OwnPool } from './peers.js';
-import { createPoolSql } from './pool-sql.js';
+import { createPoolSql, ignoreBreakingAtOnce } from './pool-sql.js';
 import { createSql, rejectAfterClose, type Storage } from './sql.js';
 import { toStorageError } from './storage-error.js';
 import type { SqlPool } from './types.js';
@@ -58,6 +58,7 @@ async function openOwnPool(connectionString: string, bossModule: BossModule): Pr
     });
     // The pool replaces an idle connection that breaks. Without a listener, the broken connection would end the process.
     pool.on('error', () => {});
+    ignoreBreakingAtOnce(pool);
     return pool;
   }
   const own: SqlPool = { query: (...given) => use().query(...given), connect: () => use().connect() };

@@ -87,6 +87,7 @@ interface Connection {
 
 /** Runs statements and transactions with a pool. */
 export function createPoolSql(pool: SqlPool): PoolSql {
+  ignoreBreakingAtOnce(pool);
   const throwStorageError = (error: unknown): never => {
     throw toStorageError(error);
   };
@@ -126,8 +127,6 @@ export function createPoolSql(pool: SqlPool): PoolSql {
       if (isLate) connecting.then((late) => late.release()).catch(() => undefined);
       throw error;
     });
-    // A connection that was taken out of its pool has no listener. Without a listener, a broken connection would end
-    // the process.
     const removeListener = ignoreBreaking(taken);
     let isStuck = false;
     return {
@@ -228,15 +227,35 @@ function toRows({ rows }: SqlResult): readonly Row[] {
   return rows as readonly Row[];
 }
 
+type Listener = (connection: object) => void;
+
 interface Emitter {
-  on(event: 'error', listener: () => void): unknown;
-  removeListener(event: 'error', listener: () => void): unknown;
+  on(event: string, listener: Listener): unknown;
+  removeListener(event: string, listener: Listener): unknown;
 }
 
+/** Listens to an emitter of `pg` until the returned function is called. Other pools need not emit anything. */
+function listen(emitter: object, event: string, listener: Listener): () => void {
+  if (!hasMethods(emitter, 'on', 'removeListener')) return () => {};
+  const typed = emitter as Emitter;
+  typed.on(event, listener);
+  return () => void typed.removeListener(event, listener);
+}
+
+/** A connection that was taken out of its pool has no listener. Without one, a connection that breaks ends the process. */
 function ignoreBreaking(connection: object): () => void {
-  if (!hasMethods(connection, 'on', 'removeListener')) return () => {};
-  const emitter = connection as Emitter;
-  const ignore = () => {};
-  emitter.on('error', ignore);
-  return () => void emitter.removeListener('error', ignore);
+  return listen(connection, 'error', () => {});
+}
+
+/** The pools that are listened to. Many trackers may share one. */
+const heard = new WeakSet<object>();
+
+/**
+ * Does the same for each new connection of a pool, until `connect()` has resolved. The pool removes its own listener
+ * before that, and the driver may read in the same turn that the server ends the connection.
+ */
+export function ignoreBreakingAtOnce(pool: object): void {
+  if (heard.has(pool)) return;
+  heard.add(pool);
+  listen(pool, 'connect', (connection) => void setImmediate(ignoreBreaking(connection)));
 }

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTracker } from 'hosted-client/tracking';
@@ -313,6 +313,47 @@ test('a server that accepts and never answers is an error within ten seconds', a
 
   expect(await opening).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable' });
 });
+
+/** The length of a message of PostgreSQL counts itself, but not the letter of its type. */
+function writeMessage(type: string, body: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + body.length);
+  return Buffer.concat([Buffer.from(type), length, Buffer.from(body)]);
+}
+
+test.each(['a connection string', 'a pool of the caller'])(
+  'a connection that the server ends in the moment it is open is an error, and the process goes on: %s',
+  async (given) => {
+    const { client } = createWorld({ pool: {} } as never);
+    const ended = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
+    const server = createServer((socket) => {
+      // All in one packet, so that the driver reads it in one turn.
+      const packet = [writeMessage('R', '\0\0\0\0'), writeMessage('Z', 'I'), writeMessage('E', ended)];
+      socket.once('data', () => socket.end(Buffer.concat(packet)));
+      socket.on('error', () => {});
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const connectionString = `postgresql://a:b@127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 1_000 });
+    pool.on('error', () => {});
+    onTestFinished(() => pool.end());
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => uncaught.push(error);
+    process.prependListener('uncaughtException', note);
+    onTestFinished(() => void process.removeListener('uncaughtException', note));
+
+    for (let tries = 0; tries < 12; tries++) {
+      const opening = createTracker({ client, ...(given === 'a connection string' ? { connectionString } : { pool }) });
+      await expect(opening).rejects.toMatchObject({ name: 'HostedStorageError', reason: 'unreachable' });
+    }
+
+    expect(uncaught).toEqual([]);
+    // However many trackers share it.
+    expect(pool.listenerCount('connect')).toBeLessThan(2);
+  },
+);
 
 test.each(['postgresql://%zz', 'no url at all', 'http://127.0.0.1:1/x'])(
   'a connection string that is none is an error of its own: %s',
