@@ -205,11 +205,23 @@ test('a clock that fails does not keep a call from ending with its event', async
 
   const error = await rejection(get.call(client));
 
-  expect(error).toMatchObject({ code: 'config' });
+  const message = 'must return the time as a finite number of milliseconds';
+  expect(error).toMatchObject({ code: 'config', issues: [{ path: 'clock', message }] });
+  expect(error).toHaveProperty('message', `Cannot get a link: "clock" ${message}`);
   expect(events.slice(-2)).toMatchObject([
     { type: 'error', code: 'config' },
     { type: 'call', attempts: 1, durationMs: 0 },
   ]);
+});
+
+test('a clock that fails while a callback is received is named', async () => {
+  let isBroken = false;
+  const { client } = recording({}, { clock: { now: () => (isBroken ? Number.NaN : now) } });
+  isBroken = true;
+
+  const error = await rejection(client.callbacks.receive(JSON.stringify({ timestamp: '2026-01-02', signature: 'a' })));
+
+  expect(error).toHaveProperty('message', expect.stringMatching(/^Cannot read the time: "clock" must return/));
 });
 
 test.each([

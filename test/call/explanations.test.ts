@@ -64,6 +64,22 @@ const failures: readonly [unknown, string, boolean, boolean][] = [
     true,
     true,
   ],
+  [
+    saidByDeno(
+      'invalid peer certificate: certificate expired: verification time 1790000000 (UNIX), but certificate is not valid after 1780000000 (10000000 seconds ago)',
+    ),
+    `${certificate} has expired: the server must renew it`,
+    true,
+    true,
+  ],
+  [
+    saidByDeno(
+      'invalid peer certificate: certificate not valid yet: verification time 1780000000 (UNIX), but certificate is not valid before 1790000000 (10000000 seconds in future)',
+    ),
+    `${certificate} is not valid yet: check the clock`,
+    true,
+    true,
+  ],
   [saidByDeno('invalid peer certificate: BadSignature'), `${certificate} cannot be verified`, true, true],
   [
     saidByDeno('received corrupt message of type InvalidContentType'),

@@ -121,6 +121,20 @@ test('a call that fails has its code at step error, and its outcome', async () =
   ]);
 });
 
+test('a call that ends with what a clock of the caller throws has the code "error"', async () => {
+  const { ended } = subscribeTo('call');
+  const now = () => {
+    throw new Error('of the clock');
+  };
+  let isBroken = false;
+  const { client } = clientOf(get.answer(), { clock: { now: () => (isBroken ? now() : 0) } });
+  isBroken = true;
+
+  await rejection(get.call(client));
+
+  expect(ended('call')).toMatchObject([{ errorCode: 'error', outcome: 'not_sent' }]);
+});
+
 test('a call that its caller aborts is no error', async () => {
   const { seen, ended } = subscribeTo('call');
   const { client, arrived } = clientOf(() => new Promise<Response>(() => undefined));

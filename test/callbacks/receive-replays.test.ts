@@ -103,6 +103,7 @@ test.each<{ what: string; first: Signing; again: Signing }>([
   const error = await expectSignatureError(callbacks.receive(posted(otherResult, again)), 'replayed');
 
   expect(error).toMatchObject({ operation: null, outcome: 'answered', retryable: false });
+  expect(error.message).toBe('Cannot receive a callback: its signature was received before with another body');
   expect((await callbacks.receive(posted(result, first))).repeat).toBe(true);
 });
 

@@ -26,6 +26,14 @@ test('an error is inspected with its stack, and with its cause where it has one'
   expect(caused).toMatch(/cause: 'the reason'/);
 });
 
+test('an error of no task and no operation has a message, too', () => {
+  class OtherError extends HostedError {
+    readonly code = 'other';
+  }
+
+  expect(new OtherError('it failed', {}).message).toBe('Cannot go on: it failed');
+});
+
 test('an error without a stack is inspected with its name and message', () => {
   const error = new ExampleError();
   Object.defineProperty(error, 'stack', { value: undefined });
@@ -51,4 +59,10 @@ test('the name of an error is of its class: it heads the stack, and is no proper
   expect(error.name).toBe('HostedConfigError');
   expect(error.stack).toMatch(/^HostedConfigError: Cannot create HostedClient: "apiKey" must be a string\n/);
   expect(listed).not.toContain('name');
+  // As for the platform's own errors.
+  const nameOf = (type: { readonly prototype: Error }) => {
+    const { value: _, ...attributes } = Object.getOwnPropertyDescriptor(type.prototype, 'name') ?? {};
+    return attributes;
+  };
+  expect(nameOf(HostedConfigError)).toEqual(nameOf(TypeError));
 });

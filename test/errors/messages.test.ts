@@ -78,6 +78,15 @@ test.each([200, 401, 404])('a web page with status %d is told with the origin th
   expect(message).not.toContain('planted');
 });
 
+test('what only names text/html behind another type is no web page', async () => {
+  const page = new Response('<html>', { status: 200, headers: { 'content-type': 'application/json; was=text/html' } });
+  const { client } = clientOf(page, once);
+
+  const { message } = (await rejection(get.call(client))) as HostedError;
+
+  expect(message).not.toContain('web page');
+});
+
 test('a list that is not found says nothing about a link', async () => {
   const { client } = clientOf(json(404), once);
   const message =
@@ -191,6 +200,15 @@ test('a signature that is not accepted asks for the keys of the environment it w
   const error = await rejection(client.links.list());
 
   expect(error).toHaveProperty('message', `Cannot list links: ${checkKeys('status 401', 'production', 'sandbox')}`);
+});
+
+test('an environment without a URL is not named beside the one that was asked', async () => {
+  const { client } = clientOf(json(401), { ...once, baseUrls: { sandbox: 'https://sandbox.hosted.test' } });
+
+  const { message } = (await rejection(client.links.list())) as HostedError;
+
+  expect(message).toContain('the sandbox environment');
+  expect(message).not.toContain('production');
 });
 
 // Responses that cannot be used -----------------------------------------------

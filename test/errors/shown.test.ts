@@ -313,3 +313,18 @@ test('JSON and inspection of an error show what a log needs', async () => {
     expect(shown).toContain(fact);
   }
 });
+
+test.each<[string, HostedError, object]>([
+  [
+    'a wait that ended',
+    new HostedPollTimeoutError('it is over', { job: { userId: 'u', jobId: 'j' }, lastStatus: null, elapsedMs: 5 }, {}),
+    { code: 'poll_timeout', elapsedMs: 5 },
+  ],
+  [
+    'a response of another shape',
+    new HostedResponseError('shape', [{ path: 'ref_id', message: 'must be there' }], {}),
+    { code: 'response', reason: 'shape', issues: [{ path: 'ref_id', message: 'must be there' }] },
+  ],
+])('JSON of the error of %s shows its details', (_what, error, expected) => {
+  expect(JSON.parse(JSON.stringify(error))).toMatchObject(expected);
+});

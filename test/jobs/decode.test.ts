@@ -285,6 +285,15 @@ test.each<[unknown, string | null]>([
   expect((await status({ ...pending, code })).code).toBe(expected);
 });
 
+test.each([
+  ['JSONVersion', 'must be a string or a number'],
+  ['ResultCode', 'must be a string or an integer'],
+])('jobs.status() says what a "%s" that is a list must be', async (field, message) => {
+  const error = await rejection(statusWith({ result: { [field]: [], ResultText: 'x' } }), HostedResponseError);
+
+  expect(error.issues).toEqual([{ path: `result.${field}`, message }]);
+});
+
 test.each<[unknown, string | null]>([
   ['0810', '0810'],
   ['810', '810'],
@@ -553,6 +562,12 @@ test('jobs.status() writes fields that are no text as JSON, and leaves out what 
     expect(result.actions).toEqual(read);
     expect(result.partnerParams).toMatchObject({ jobType: '4', extra: read });
     expect(Object.keys(result.partnerParams?.extra ?? {})).toEqual(Object.keys(read));
+  }
+});
+
+test('jobs.status() writes fields as JSON where none is a text', async () => {
+  for (const result of await resultsOf({ Actions: { A: 2, B: true } })) {
+    expect(result.actions).toEqual({ A: '2', B: 'true' });
   }
 });
 

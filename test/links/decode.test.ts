@@ -157,7 +157,8 @@ test('links.create() takes the url from "link", and get() from "link_url", if bo
   const both = { link: url, link_url: linkUrl, ref_id: refId };
 
   expect((await create(both)).url).toBe(url);
-  expect((await get(both)).url).toBe(linkUrl);
+  const link = await get(both);
+  expect([link.url, link.extra]).toEqual([linkUrl, {}]);
 });
 
 test.each(['link', 'link_url'])('links.get() takes the url from "%s" where the other one is empty', async (member) => {
@@ -226,6 +227,16 @@ test('links.list() refuses a boolean that is none with its path and without its 
   expect(pathsOf(error)).toEqual(['links[1].is_single_use']);
   expect(error.message).toContain('links[1].is_single_use');
   expect(shown(error)).not.toContain('Ada Example');
+});
+
+test('of more fields that cannot be read, the first twenty are named', async () => {
+  const names = ['link', 'link_url', 'ref_id', 'name', 'company_name', 'total_jobs', 'failed_jobs', 'successful_jobs'];
+  const record = Object.fromEntries(names.map((name) => [name, {}]));
+
+  const paths = pathsOf(await misshapen(list({ links: [record, record, record, record], meta: oneMeta })));
+
+  expect(paths).toHaveLength(20);
+  expect(paths.slice(0, 16).sort()).toEqual([0, 1].flatMap((at) => names.map((name) => `links[${at}].${name}`)).sort());
 });
 
 test.each(['link', 'link_url', 'ref_id', 'name', 'company_name', 'total_jobs', 'failed_jobs', 'successful_jobs'])(

@@ -411,7 +411,14 @@ describe('a list that lacks a field', () => {
     const error = await thrownBy(without(field, three).find(query));
 
     expect(error).toBeInstanceOf(HostedResponseError);
-    expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'links[]' }] });
+    const message = expect.stringContaining('must have the name and the users that you look for');
+    expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'links[]', message }] });
+  });
+
+  test('is an error if a link without it was created at the very time of createdAfter', async () => {
+    const query = { name: 'a', createdAfter: at(2) };
+
+    expect(await thrownBy(without('name', three).find(query))).toMatchObject({ issues: [{ path: 'links[]' }] });
   });
 
   test('is an error that names the field, also if another link has it', async () => {
@@ -445,7 +452,8 @@ describe('a list whose totals are one page too small', () => {
 
     const error = await thrownBy(client.links.find({ name: 'wanted' }));
 
-    expect(error).toMatchObject({ reason: 'paging', issues: [{ path: 'meta.totalCount' }] });
+    const message = expect.stringContaining('must be the number of links on all pages');
+    expect(error).toMatchObject({ reason: 'paging', issues: [{ path: 'meta.totalCount', message }] });
     expect(asked()).toContain(3);
   });
 });

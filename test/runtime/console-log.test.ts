@@ -2,7 +2,8 @@
 
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { warningLogger } from '../../src/runtime/console-log.js';
 import { newLink, rejection } from '../support/fake-fetch.js';
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
@@ -98,6 +99,28 @@ test('each warning reaches the console once a minute, however many clients have 
   expect(printed).toHaveLength(3);
   expect(printed[2]?.text).toContain('onEvent rejected');
   expect(JSON.stringify(printed)).not.toContain('Jane');
+});
+
+test('a thousand different warnings are remembered, and of more the oldest is forgotten', () => {
+  const warn = (number: number) => warningLogger.warn(`warning ${number}`);
+  for (let number = 1; number <= 1_000; number++) warn(number);
+  warn(1);
+  expect(printed).toHaveLength(1_000);
+
+  warn(1_001);
+  warn(2);
+  warn(1);
+
+  expect(printed.slice(1_000).map(({ text }) => text)).toEqual(['"warning 1001"', '"warning 1"']);
+});
+
+test('a platform without performance has warnings, too', () => {
+  vi.stubGlobal('performance', undefined);
+  onTestFinished(() => void vi.unstubAllGlobals());
+
+  warningLogger.warn('there is no performance here');
+
+  expect(printed).toHaveLength(1);
 });
 
 test('warnings of a client with a logger reach the logger alone, every one', async () => {

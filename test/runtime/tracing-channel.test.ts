@@ -137,10 +137,24 @@ test.each(['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const)(
   },
 );
 
-test('without async_hooks the parts of a trace run all the same', async () => {
-  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
+test.each<[string, unknown]>([
+  ['async_hooks', undefined],
+  ['AsyncLocalStorage', {}],
+  ['snapshot()', { AsyncLocalStorage: class {} }],
+])('without %s the parts of a trace run all the same', (_missing, module) => {
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(module as never);
 
   expect(snapshotContext()(() => 1)).toBe(1);
+});
+
+test.each(['call', 'wait', 'callback', 'delivery', 'batch'] as const)('the channel of a %s has its name', (name) => {
+  const subscriber = () => undefined;
+  const channel = tracingChannel(`hosted-client:${name}`);
+  channel.start.subscribe(subscriber);
+
+  expect(openChannel(name)?.hasSubscribers).toBe(true);
+
+  channel.start.unsubscribe(subscriber);
 });
 
 function importAnew(): Promise<typeof import('../../src/runtime/tracing-channel.js')> {

@@ -1,7 +1,7 @@
 // What callers may pass to jobs.status, and as options of any call.
 
 import { expect, test } from 'vitest';
-import { clientOf, operations, signed } from '../support/fake-fetch.js';
+import { clientOf, operations, rejection, signed } from '../support/fake-fetch.js';
 import { expectRefusal } from './expect-refusal.js';
 
 // jobs.status ---------------------------------------------------------------
@@ -102,6 +102,15 @@ test('bad input and bad options are named together', async () => {
   );
 });
 
+test('headers that are no plain object are refused with what to do', async () => {
+  const { client } = clientOf({});
+
+  const error = await rejection(client.links.get('ref-1', { headers: new Headers({ 'x-y': 'z' }) as never }));
+
+  const message = 'must be an object with a property for each header: use Object.fromEntries(headers)';
+  expect(error).toMatchObject({ issues: [{ path: 'headers', message }] });
+});
+
 test.each(operations)('$name sends the headers of its options beside its own', async ({ call, answer }) => {
   const { client, sent } = clientOf(answer(), { userAgentSuffix: 'shop/1.2' });
 
@@ -112,6 +121,14 @@ test.each(operations)('$name sends the headers of its options beside its own', a
   expect(headers.get('content-type')).toBe('application/json');
   expect(headers.get('accept')).toBe('application/json');
   expect(headers.get('user-agent')).toMatch(/^hosted-client\/\d+\.\d+\.\d+\S* shop\/1\.2$/);
+});
+
+test('without a suffix the user agent is the package and its version', async () => {
+  const { client, sent } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' });
+
+  await client.links.get('ref-1');
+
+  expect(new Headers(sent[0]?.init.headers).get('user-agent')).toMatch(/^hosted-client\/\d+\.\d+\.\d+$/);
 });
 
 test.each([1, 2 ** 31 - 1])('a timeout of %i ms is taken', async (ms) => {

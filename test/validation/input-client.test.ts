@@ -131,6 +131,7 @@ const badUrls: readonly [string, unknown][] = [
   ['a URL that is no text', ['https://planted.test']],
   ['a plain http URL', 'http://planted.test'],
   ['http on a host that looks like loopback', 'http://localhost.planted.test'],
+  ['http on a host that ends like loopback', 'http://planted-localhost'],
   ['http on a host that begins like loopback', 'http://127.0.0.1.planted.test'],
   ['an ftp URL', 'ftp://planted.test'],
   ['an ftp URL on loopback', 'ftp://localhost'],
@@ -147,6 +148,7 @@ type BadClient = [what: string, options: object, paths: readonly string[]];
 const badClients: readonly BadClient[] = [
   ['a partner id as a number', { partnerId: 85 }, ['partnerId']],
   ['an empty partner id', { partnerId: '' }, ['partnerId']],
+  ['a partner id that begins with a blank', { partnerId: ' 085' }, ['partnerId']],
   ['a partner id with a line end', { partnerId: '085\n' }, ['partnerId']],
   ['no partner id', { partnerId: undefined }, ['partnerId']],
   ['an empty key', { apiKey: '' }, ['apiKey']],
@@ -192,11 +194,14 @@ const badClients: readonly BadClient[] = [
   ['a negative maxResponseAgeMs', { maxResponseAgeMs: -1 }, ['maxResponseAgeMs']],
   ['an endless maxResponseAgeMs', { maxResponseAgeMs: Number.POSITIVE_INFINITY }, ['maxResponseAgeMs']],
   ['maxResponseBytes of 0', { maxResponseBytes: 0 }, ['maxResponseBytes']],
+  ['maxResponseBytes of 2^31', { maxResponseBytes: 2 ** 31 }, ['maxResponseBytes']],
   ['maxResponseBytes as text', { maxResponseBytes: '1' }, ['maxResponseBytes']],
   ['wire that is no object', { wire: 'planted' }, ['wire']],
   ['an unknown wire option', { wire: { planted: 1 } }, ['wire.planted']],
   ['a brand with a slash', { wire: { brand: 'a/b' } }, ['wire.brand']],
   ['an empty list marker', { wire: { listMarker: '' } }, ['wire.listMarker']],
+  ['a list marker that begins with a slash', { wire: { listMarker: '/all' } }, ['wire.listMarker']],
+  ['a list marker that ends with a slash', { wire: { listMarker: 'all/' } }, ['wire.listMarker']],
   ['a list marker of two dots', { wire: { listMarker: '..' } }, ['wire.listMarker']],
   ['a first page of 2', { wire: { firstPage: 2 } }, ['wire.firstPage']],
   [
@@ -266,26 +271,58 @@ test.each<[string, unknown]>([
   expect(error.code).toBe('config');
 });
 
-test('a partner id as a number is refused for its leading zeros', () => {
-  const error = configErrorOf(() => new HostedClient({ ...good, partnerId: 85 as never }));
+const mustBeFormat = 'must be "iso", "epoch-ms" or "epoch-s"';
 
-  expect(error.message).toMatch(/zero/);
-});
+test.each<[path: string, value: unknown, message: string]>([
+  ['partnerId', 85, 'must be a string: leading zeros are significant'],
+  ['partnerId', '08 5', 'must be a string without blanks'],
+  ['environment', 'staging', 'must be "sandbox" or "production"'],
+  ['baseUrls.sandbox', 5, 'must be a string or a URL'],
+  ['baseUrls.sandbox', 'planted', 'must be an absolute URL'],
+  ['baseUrls.sandbox', 'http://planted.test', 'must be https, or http on loopback'],
+  ['baseUrls.sandbox', 'https://planted@hosted.test', 'must not have a user or password in it'],
+  ['baseUrls.sandbox', 'https://hosted.test/?planted', 'must not have a query or fragment'],
+  ['baseUrls.sandbox', 'https://hosted.test/v1', 'must not end in /v1: the client adds the version'],
+  ['fetch', 'planted', 'must be a function'],
+  ['clock', {}, 'must have now(), and may have sleep()'],
+  ['clock', { now: () => '5' }, 'must return the time as a finite number of milliseconds'],
+  ['clockSkew', true, 'must be "auto" or "off"'],
+  ['maxResponseAgeMs', true, 'must be an integer of milliseconds, or false'],
+  ['wire.brand', 'A', 'must be a word in lower case'],
+  ['wire.listMarker', '..', 'must be letters, digits, "_" or "-"'],
+  ['wire.firstPage', 2, 'must be "auto", 0 or 1'],
+  ['wire.timestampFormat', 'x', mustBeFormat],
+  ['wire.jobTimestampFormat', 'x', mustBeFormat],
+  ['wire.jobSignatureMember', 'x', 'must be "sec_key" or "signature"'],
+  ['wire.jobFlags', 'x', 'must be "boolean" or "string"'],
+  ['logger', {}, 'must have debug(), info(), warn() and error()'],
+  ['onEvent', 'planted', 'must be a function'],
+  ['userAgentSuffix', 'a\n', 'must be a single line of ASCII'],
+])('new HostedClient() says what is right for "%s" in place of %j', (path, value, message) => {
+  const [name = '', inner] = path.split('.');
+  const options = { ...good, [name]: inner === undefined ? value : { [inner]: value } };
 
-test.each([
-  ['no function now()', {}, 'must have now(), and may have sleep()'],
-  ['no number from now()', { now: () => '5' }, 'must return the time as a finite number of milliseconds'],
-])('a clock with %s is refused with the reason', (_what, clock, message) => {
-  const error = configErrorOf(() => new HostedClient({ ...good, clock: clock as never }));
+  const error = configErrorOf(() => new HostedClient(options as HostedClientOptions));
 
-  expect(error.issues).toEqual([{ path: 'clock', message }]);
+  expect(error.issues).toEqual([{ path, message }]);
   expect(error.message).toMatch(/^Cannot create HostedClient: /);
 });
 
-test('a URL that ends in /v1 is refused with the reason', () => {
-  const error = configErrorOf(() => new HostedClient({ ...good, baseUrls: { sandbox: 'https://hosted.test/v1' } }));
+test('the defaults may be given', async () => {
+  const wire = { jobSignatureMember: 'sec_key', jobFlags: 'boolean', firstPage: 'auto' } as const;
+  const { client, sent } = clientOf(signed({ job_complete: false }), { clockSkew: 'auto', wire });
 
-  expect(error.message).toMatch(/\/v1.*version/);
+  await client.jobs.status({ userId: 'u', jobId: 'j', history: true });
+
+  expect(sent[0]?.body).toMatchObject({ history: true, sec_key: sign(String(sent[0]?.body.timestamp)) });
+});
+
+test('a signer without verify() is refused with what it must have', () => {
+  const options = { ...good, apiKey: undefined, signer: { name: 'x', sign: () => '' } as never };
+
+  expect(configErrorOf(() => new HostedClient(options)).issues).toEqual([
+    { path: 'signer', message: 'must have a name, sign() and verify()' },
+  ]);
 });
 
 test.each<[string | URL, string]>([
@@ -298,6 +335,7 @@ test.each<[string | URL, string]>([
   [new URL('https://hosted.test/gateway'), 'https://hosted.test/gateway/v1/hosted_links/ref-1'],
   ['http://localhost:3000', 'http://localhost:3000/v1/hosted_links/ref-1'],
   ['http://127.0.0.1:3000/base', 'http://127.0.0.1:3000/base/v1/hosted_links/ref-1'],
+  ['http://127.10.200.30', 'http://127.10.200.30/v1/hosted_links/ref-1'],
   ['http://[::1]:3000', 'http://[::1]:3000/v1/hosted_links/ref-1'],
 ])('the base URL %s is kept', async (sandbox, expected) => {
   const { client, sent } = clientOf(
