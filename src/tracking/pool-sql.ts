@@ -257,5 +257,5 @@ const heard = new WeakSet<object>();
 export function ignoreBreakingAtOnce(pool: object): void {
   if (heard.has(pool)) return;
   heard.add(pool);
-  listen(pool, 'connect', (connection) => void setImmediate(ignoreBreaking(connection)));
+  listen(pool, 'connect', (connection) => void setTimeout(ignoreBreaking(connection), 0));
 }

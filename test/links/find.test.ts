@@ -416,9 +416,13 @@ describe('a list that lacks a field', () => {
   });
 
   test('is an error if a link without it was created at the very time of createdAfter', async () => {
-    const query = { name: 'a', createdAfter: at(2) };
+    // Not in whole seconds, which could be a time that was cut.
+    const createdAfter = new Date(at(2).getTime() + 1_001);
+    const nameless = { ...three[2], created_at: createdAfter.toISOString() };
 
-    expect(await thrownBy(without('name', three).find(query))).toMatchObject({ issues: [{ path: 'links[]' }] });
+    const error = await thrownBy(without('name', [nameless]).find({ name: 'a', createdAfter }));
+
+    expect(error).toMatchObject({ issues: [{ path: 'links[]' }] });
   });
 
   test('is an error that names the field, also if another link has it', async () => {
