@@ -598,6 +598,8 @@ test.each<[string, object]>([
   ['id_types[0]', { id_types: ['NG'] }],
   ['id_types[0].country', { id_types: [{ country: 5 }] }],
   ['id_types[0].id_type', { id_types: [{ id_type: 5 }] }],
+  ['id_types[0].verification_method', { id_types: [{ verification_method: 5 }] }],
+  ['link', { link: {}, link_url: undefined }],
   ['user_id', { user_id: {} }],
   ['user_ids', { user_ids: {} }],
   ['user_ids[1]', { user_ids: ['u1', {}] }],

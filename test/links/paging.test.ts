@@ -123,6 +123,19 @@ test('every later iteration of a list asks anew', async () => {
   expect(asked()).toEqual([undefined, 2, undefined, 2, 3]);
 });
 
+test('a later iteration of a list that begins at another page begins there, too', async () => {
+  const { client, asked } = serve(book(names(5)));
+  const list = client.links.list({ page: 2 });
+
+  const walks = [await walk(list), await walk(list)];
+
+  expect(walks.map(({ refs }) => refs)).toEqual([
+    ['c', 'd', 'e'],
+    ['c', 'd', 'e'],
+  ]);
+  expect(asked()).toEqual([2, 3, 2, 3]);
+});
+
 test('pages() can be iterated again, and then asks anew', async () => {
   const { client, asked } = serve(book(names(3)));
   const pages = client.links.list().pages();
