@@ -17,6 +17,19 @@ export async function sha256Hex(data: string | Uint8Array): Promise<string> {
   return digest(bytes);
 }
 
+/** A value of which a digest is made. */
+type Digestible = string | boolean | null | readonly Digestible[];
+
+/** The digest of a list: SHA-256 of its JSON, as hexadecimal digits. */
+export function digestOf(values: readonly Digestible[]): Promise<string> {
+  return sha256Hex(writeJson(values));
+}
+
+// JSON.stringify() would call a `toJSON` that other code has put on all arrays or strings.
+function writeJson(value: Digestible): string {
+  return typeof value === 'object' && value !== null ? `[${value.map(writeJson).join()}]` : JSON.stringify(value);
+}
+
 // An example of FIPS 180 tests the platform's function: a platform may have only a part of Node's crypto module, or
 // functions that throw.
 const known = { text: 'abc', digest: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' };
