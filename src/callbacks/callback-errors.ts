@@ -5,7 +5,7 @@
  */
 
 import { createVerifyError, type ReadingErrors } from '../call/response.js';
-import { HostedResponseError, HostedSignatureError } from '../errors/errors.js';
+import { HostedResponseError, HostedSignatureError, HostedTimeoutError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 
 /** The facts that all errors about a received callback have. */
@@ -15,8 +15,7 @@ export const callbackFacts = {
   outcome: 'answered',
 } as const satisfies ErrorFacts;
 
-const staleness =
-  'it was signed too far in the past or in the future; the limit is "maxAgeMs", or "maxHintAgeMs" in a handler that confirms';
+const staleness = 'it was signed too far in the past or in the future; the limit is "maxHintAgeMs"';
 
 /** Creates the errors about the content of a callback. */
 export const callbackErrors: ReadingErrors = {
@@ -30,19 +29,21 @@ export const callbackErrors: ReadingErrors = {
   },
 };
 
-/**
- * A property of what `onEvent` of a tracker throws: the error because of which the callback was not stored. A symbol of
- * all realms, because a tracker may come from another copy of this package than its client.
- */
-export const notStored = Symbol.for('hosted-client.not-stored');
+const retryableFacts = { ...callbackFacts, retryable: true } as const;
 
-/** Creates the error for a callback that names one job more than its signed time may name. */
-export function createJobLimitError(): HostedSignatureError {
-  return createBusyError('its signature was used for too many different jobs');
+/** Creates the error for a body that is not read, because other bodies take all the memory that they may. */
+export function createFullError(): HostedResponseError {
+  const why = 'the callbacks that are being read take 64 MiB, and it has waited longest for its next byte';
+  return new HostedResponseError('too_large', [], retryableFacts, null, why);
 }
 
-/** Creates the error for a callback that is not handled now, but can be handled when it is redelivered. */
-export function createBusyError(why = 'another delivery of the same callback is being handled'): HostedSignatureError {
-  const facts = { ...callbackFacts, retryable: true };
-  return new HostedSignatureError('replayed', facts, `${why}; the callback has to be redelivered later`);
+/** Creates the error for a callback whose signed time has too many jobs in hand. */
+export function createLimitError(why = 'its signature has more jobs in hand than "maxJobsPerSignature" allows') {
+  return new HostedSignatureError('mismatch', retryableFacts, `${why}; the callback has to be redelivered later`);
+}
+
+/** Creates the error for a callback that is not handled within ten seconds. */
+export function createBusyError(why = 'its job has no turn within 10 seconds'): HostedTimeoutError {
+  const limit = { phase: 'total', timeoutMs: 10_000 } as const;
+  return new HostedTimeoutError(`${why}; the callback has to be redelivered later`, limit, retryableFacts);
 }

@@ -1,62 +1,83 @@
 /**
- * Confirms a callback with the status of its job. `onEvent` gets an event whose result comes from the verified
- * response, and whose ids are the requested ids. The callback only selects one of the job's results (docs/protocol.md
- * §6).
+ * What the verified status of a job says about a hint (docs/protocol.md §6): whether the status is new enough to answer
+ * it, and which event it makes.
  *
  * @module
  */
 
-import { HostedPollTimeoutError } from '../errors/errors.js';
-import type { HistoryEntry, JobStatus } from '../jobs/types.js';
-import { assumedInterimCodes, assumedSettlingMs } from '../protocol/assumptions.js';
-import type { WaitingClock } from '../runtime/clock.js';
+import { HostedSignatureError } from '../errors/errors.js';
+import type { JobRef, JobStatus } from '../jobs/types.js';
+import { linkIdOf, versionOf } from '../jobs/version.js';
+import { assumedMaxLagMs, assumedSettlingMs } from '../protocol/assumptions.js';
+import { sleepAbortably } from '../runtime/clock.js';
+import { digestOf } from '../runtime/sha256.js';
+import type { Settings } from '../settings.js';
 import { callbackFacts } from './callback-errors.js';
-import { digestOf, resultId } from './read-callback.js';
-import type { CallbackEvent, ConfirmedEvent } from './types.js';
+import type { CallbackHint, JobEvent } from './types.js';
+
+/** The digest of a job's ids, its partner and its environment. */
+export function digestOfJob({ userId, jobId }: JobRef, { environment, partnerId }: Settings): Promise<string> {
+  return digestOf([environment, partnerId, userId, jobId]);
+}
 
 /**
- * Fetches the status of a callback's job. Job status may lag behind the callback: if the callback is final but the
- * status is pending, the status is fetched once more.
+ * Creates the event of a status.
  *
- * @throws {HostedPollTimeoutError} when the status is still pending.
+ * @throws {HostedSignatureError} when the status has no readable signed time.
  */
-export async function fetchStatus(
-  event: CallbackEvent,
-  fetchOnce: () => Promise<JobStatus>,
-  { sleep }: Pick<WaitingClock, 'sleep'>,
-): Promise<JobStatus> {
-  const first = await fetchOnce();
-  if (first.complete || isInterim(event)) return first;
-  await sleep(assumedSettlingMs);
-  const second = await fetchOnce();
-  if (second.complete) return second;
-  throw new HostedPollTimeoutError(
-    'it is marked as final, but the job is still pending',
-    { job: { userId: event.userId, jobId: event.jobId }, lastStatus: second, elapsedMs: assumedSettlingMs },
-    { ...callbackFacts, operation: 'jobs.status', attempts: 2, retryable: true },
-  );
+export async function createEvent(status: JobStatus, { environment, partnerId }: Settings): Promise<JobEvent> {
+  const { userId, jobId, signedAt } = status;
+  if (signedAt === null) throw new HostedSignatureError('malformed', confirmFacts, 'the status of its job has no date');
+  const id = await digestOf([environment, partnerId, userId, jobId, await versionOf(status)]);
+  return { id, userId, jobId, linkId: linkIdOf(status), signedAt };
 }
 
-/** Creates the event that `onEvent` gets in place of the callback. */
-export async function createConfirmedEvent(event: CallbackEvent, status: JobStatus): Promise<ConfirmedEvent> {
-  // These are the requested ids: even in genuine responses, entries of the history can have other ids.
-  const { userId, jobId, signedAt } = event;
-  const entry = await findEntry(event, status.history ?? []);
-  // The id of an event without a result depends on the job and its state only.
-  const id = entry ? await resultId(event, entry) : await digestOf([userId, jobId, status.state]);
-  return { id, repeat: false, userId, jobId, linkId: entry?.partnerParams?.linkId ?? null, entry, signedAt };
+/** Whether a status was signed too long before a hint to answer it. */
+export function isTooOld(
+  { signedAt }: Pick<JobEvent, 'signedAt'>,
+  { signedAt: hintedAt }: Pick<CallbackHint, 'signedAt'>,
+  { wire }: Settings,
+): boolean {
+  // If the service repeats our own timestamp, both times are from different clocks.
+  return !wire.echoesTimestamp && signedAt.getTime() < hintedAt.getTime() - assumedMaxLagMs;
 }
 
-function isInterim({ entry: { isFinal, resultCode } }: CallbackEvent): boolean {
-  return isFinal === false || assumedInterimCodes.has(resultCode ?? '');
+/**
+ * Whether a status that was handed over before answers a hint. Its content may lag behind its signature, so it does only
+ * if it was signed some time after the hint.
+ */
+export function answersHint(
+  { signedAt }: Pick<JobEvent, 'signedAt'>,
+  { signedAt: hintedAt }: Pick<CallbackHint, 'signedAt'>,
+  { wire }: Settings,
+): boolean {
+  return !wire.echoesTimestamp && signedAt.getTime() >= hintedAt.getTime() + assumedSettlingMs;
 }
 
-async function findEntry(event: CallbackEvent, history: readonly HistoryEntry[]): Promise<HistoryEntry | null> {
-  const { hostedJobId, resultCode } = event.entry;
-  // The event's id covers `hostedJobId` and `resultCode`, so an entry with other values cannot have this id.
-  const similar = history.filter((entry) => entry.hostedJobId === hostedJobId && entry.resultCode === resultCode);
-  const ids = await Promise.all(similar.map((entry) => resultId(event, entry)));
-  // Takes the last entry if a result is in the history twice.
-  const same = similar[ids.lastIndexOf(event.id)];
-  return same ?? (similar.length === 1 ? (similar[0] ?? null) : null);
+/**
+ * Fetches the status of a hint's job; once more, if it was signed too long before the hint.
+ *
+ * @throws {HostedSignatureError} when the second one, too, is too old.
+ */
+export async function confirmHint(
+  hint: Pick<CallbackHint, 'signedAt'>,
+  ask: () => Promise<JobStatus>,
+  settings: Settings,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly event: JobEvent; readonly status: JobStatus }> {
+  for (const isLast of [false, true]) {
+    const status = await ask();
+    const event = await createEvent(status, settings);
+    if (!isTooOld(event, hint, settings)) return { event, status };
+    if (!isLast) await sleepAbortably(settings.clock, assumedSettlingMs, signal);
+  }
+  throw createOldError('it was signed more than ten seconds before the callback');
+}
+
+/** The facts of errors about the status that confirms a callback. */
+const confirmFacts = { ...callbackFacts, operation: 'jobs.status', retryable: true } as const;
+
+/** Creates the error about a status that is older than it may be. */
+export function createOldError(why: string): HostedSignatureError {
+  return new HostedSignatureError('stale', confirmFacts, why);
 }

@@ -1,14 +1,15 @@
 /**
- * Receives callbacks, in one sequence: read, verify, admit, guard, confirm, remember, `onEvent`, respond
- * (docs/protocol.md §6).
+ * Receives callbacks, in seven steps: read, verify, admit, take the job's turn, ask for its status, compare, hand over
+ * (docs/protocol.md §6). A callback is a hint that a job has changed. What changed is what its signed status says.
  *
  * @module
  */
 
-import type { Started } from '../call/call.js';
+import { onceItSucceeds, type Started } from '../call/call.js';
 import {
   HostedConfigError,
   HostedConnectionError,
+  HostedPollTimeoutError,
   HostedResponseError,
   HostedSignatureError,
   HostedTimeoutError,
@@ -16,19 +17,19 @@ import {
 } from '../errors/errors.js';
 import { ignoreErrors, type Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
-import type { JobRef, JobStatus } from '../jobs/types.js';
-import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
-import { createPlatformClock, durationSince, withTimeout } from '../runtime/clock.js';
-import { readBytes } from '../runtime/read-body.js';
+import type { JobRef, JobStatus, PendingJob } from '../jobs/types.js';
+import { resultsOf } from '../jobs/version.js';
+import { assumedRedeliverySeconds, assumedSettlingMs } from '../protocol/assumptions.js';
+import { createPlatformClock, durationSince } from '../runtime/clock.js';
 import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
-import type { Settings } from '../settings.js';
-import { type Admitted, createAdmission } from './admission.js';
-import { callbackErrors, callbackFacts, createBusyError, createJobLimitError, notStored } from './callback-errors.js';
-import { createConcurrencyLimit } from './concurrency-limit.js';
-import { createConfirmedEvent, fetchStatus } from './confirm.js';
-import type { HandlerSettings, ReceiveSettings } from './options.js';
-import { limitStep, readCallback, type VerifiedCallback } from './read-callback.js';
-import { begin, createReplayGuard, createResultMemory, type Lease } from './replay-guard.js';
+import { createAdmission } from './admission.js';
+import { callbackFacts, createBusyError, createLimitError } from './callback-errors.js';
+import { answersHint, createEvent, createOldError, digestOfJob, isTooOld } from './confirm.js';
+import { createGuardCalls } from './guard.js';
+import { createIntake } from './intake.js';
+import { createMemoryGuard } from './memory-guard.js';
+import type { HandlerSettings, StoreHint } from './options.js';
+import { readHint } from './read-hint.js';
 import {
   type CallbackReport,
   codeOf,
@@ -40,25 +41,26 @@ import {
   isFailure,
   traceDelivery,
 } from './reports.js';
-import type { CallbackEvent, CallbackHandler, ConfirmedEvent } from './types.js';
+import { createRequestQueue } from './request-queue.js';
+import { createTurns, type Turn } from './turns.js';
+import type { CallbackHandler, CallbackHint, JobEvent } from './types.js';
 
-/** The parts that all receivers of one client share. */
+/** The parts that all handlers of one client share. */
 export type Receiver = ReturnType<typeof createReceiver>;
 
 /** Creates the parts that receive the callbacks of one client. */
 export function createReceiver({ call, settings, telemetry }: Started) {
   const { clock } = settings;
-  const reports = createDeliveryReports(telemetry, clock);
   return {
     client: settings,
-    reports,
-    admission: createAdmission(clock.elapsed),
+    reports: createDeliveryReports(telemetry, clock),
+    intake: createIntake(clock),
+    admit: createAdmission(),
+    requests: createRequestQueue(clock),
     /** The replay guard of callers who pass none. */
-    memory: createReplayGuard(clock),
-    beginResult: createResultMemory(reports),
-    confirmations: createConcurrencyLimit(clock),
-    /** Fetches job status with history, without retries: if a confirmation fails, the callback is redelivered. */
-    fetchOnce: ({ userId, jobId }: JobRef) =>
+    memory: createMemoryGuard(clock),
+    /** Fetches job status with history, without retries: if this fails, the callback is redelivered. */
+    fetchStatus: ({ userId, jobId }: JobRef) =>
       call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null, issues: null }),
   };
 }
@@ -71,10 +73,14 @@ export function createHandler(
   settings: HandlerSettings,
   { open, unstarted }: { readonly open: () => Receiver; readonly unstarted: Telemetry },
 ): CallbackHandler {
+  const start = onceItSucceeds(() => {
+    const receiver = open();
+    return { reports: receiver.reports, deliver: createDelivery(settings, receiver) };
+  });
   return async (request: Request, other?: unknown) => {
     const isWeb = isWebRequest(request);
-    const event = await traceDelivery(() => receive(isWeb ? request : null));
-    return isWeb ? respond(event) : respondNotWrapped(other, event.status);
+    const report = await traceDelivery(() => receive(isWeb ? request : null));
+    return isWeb ? respond(report) : respondNotWrapped(other, report.status);
   };
 
   async function receive(request: Request | null): Promise<CallbackReport> {
@@ -82,13 +88,13 @@ export function createHandler(
     let startedAt: number | undefined;
     let result: DeliveryResult;
     try {
-      const receiver = open();
-      reports = receiver.reports;
+      const started = start();
+      reports = started.reports;
       // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
       startedAt = reports.clock.elapsed();
-      result = await deliver(request, settings, receiver);
+      result = await started.deliver(request);
     } catch (error) {
-      // Without a receiver, the client has not started.
+      // Without reports, the client has not started.
       reports ??= createDeliveryReports(unstarted, createPlatformClock());
       // The service redelivers the callback, and the options of a lazy client may be there by then.
       result = createFailure('verify', 503, codeOf(error), error);
@@ -97,127 +103,119 @@ export function createHandler(
   }
 }
 
-/** Handles a request with a callback; null if the request is not a web-standard one. */
-async function deliver(
-  request: Request | null,
-  settings: HandlerSettings,
-  receiver: Receiver,
-): Promise<DeliveryResult> {
-  const { client, reports, admission } = receiver;
-  if (request === null) return createFailure('read', 500, 'config', createNotWrappedError());
-  if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
-  const body = await readBody(request, settings, client).catch(toReadFailure);
-  if (isFailure(body)) return body;
-  const callback = await readCallback(body, settings, client).catch(toVerifyFailure);
-  if (isFailure(callback)) return callback;
-  const { event } = callback;
+/** What a turn comes to, for all deliveries that have joined it. */
+interface TurnResult {
+  readonly result: DeliveryResult;
+  /** The status, if the job is still pending. */
+  readonly pending: PendingJob | null;
+  /** Whether the status may lag behind the deliveries, so that another one may change the result. */
+  readonly mayLag: boolean;
+}
 
-  const admitted = await admission.admit(callback, settings.maxJobsPerSignature);
-  if (settings.confirms && !admitted) return createLimitFailure(event);
-  const guard = settings.replayGuard ?? receiver.memory;
-  const replayGuard = settings.confirms && !admitted?.usesGuard ? receiver.memory : guard;
-  const begun = await begin(callback, { ...settings, replayGuard }, reports).catch((error: unknown) =>
-    createFailure('guard', 503, 'guard', error, event),
-  );
-  if (isFailure(begun)) return begun;
-  // A signature is accepted with one unconfirmed body only: anyone who has seen the signature could put it on other
-  // bodies. The key of a callback to confirm covers its body.
-  if (begun.known === 'conflict' && !settings.confirms) {
-    return createFailure('guard', 401, 'replayed', callbackErrors.createUnverified('replayed'), event);
+/** Creates the function that handles the deliveries of callbacks. */
+function createDelivery(settings: HandlerSettings, receiver: Receiver) {
+  const { client, intake, admit, requests, reports } = receiver;
+  const { clock } = client;
+  const { onEvent, storeHint } = settings;
+  const guard = createGuardCalls(settings.replayGuard ?? receiver.memory, settings, reports);
+  const turns = createTurns<TurnResult>(clock, requests, settings.maxConfirmations);
+
+  return async (request: Request | null): Promise<DeliveryResult> => {
+    if (request === null) return createFailure('read', 500, 'config', createNotWrappedError());
+    if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
+    // 1. Read, and 2. verify.
+    const verify = (bytes: Uint8Array) => readHint(bytes, settings, client).catch(toVerifyFailure);
+    const signed = await intake.read(request, settings, verify).catch(toReadFailure);
+    if (isFailure(signed)) return signed;
+    const { hint } = signed;
+    if (storeHint) return store(hint, storeHint);
+    // 3. Admit.
+    const job = await digestOfJob(hint, client);
+    const leave = admit(signed, job, settings.maxJobsPerSignature);
+    if (leave === null) return createFailure('guard', 503, 'limit', createLimitError(), hint);
+    try {
+      // 4. Take the job's turn. The turn does the other steps.
+      const { result, pending } = await turns.take(job, hint, (turn) => runTurn(job, turn));
+      if (isFailure(result)) return { ...result, event: result.event ?? hint };
+      return pending && hint.isFinal ? createPendingFailure(hint, pending) : result;
+    } catch (error) {
+      return createFailure('guard', 503, 'busy', error, hint);
+    } finally {
+      leave();
+    }
+  };
+
+  async function runTurn(job: string, turn: Turn): Promise<TurnResult> {
+    const first = await confirm(job, turn, 'first');
+    if (!first.mayLag) return first;
+    await clock.sleep(assumedSettlingMs);
+    return confirm(job, turn, 'second');
   }
-  if (begun.lease === undefined) return toKnownResult(begun.known, event);
-  const { lease } = begun;
-  if (!admitted || (settings.confirms && !admitted.take(settings.leaseMs))) {
-    await lease.forget();
-    return createLimitFailure(event);
+
+  async function confirm(job: string, turn: Turn, request: 'first' | 'second'): Promise<TurnResult> {
+    const { hint, expectsFinal } = turn;
+    let phase: 'confirm' | 'guard' = 'confirm';
+    try {
+      // 5. Ask.
+      const status = await turn.ask(() => receiver.fetchStatus(hint));
+      // 6. Compare.
+      const event = await createEvent(status, client);
+      if (isTooOld(event, hint, client)) {
+        const error = createOldError('it was signed more than ten seconds before the callback');
+        return { result: createFailure('confirm', 503, 'stale', error), pending: null, mayLag: true };
+      }
+      const pending = status.complete ? null : status;
+      const mayLag = pending !== null && expectsFinal && request === 'first';
+      if (mayLag || (pending && resultsOf(pending).length === 0)) return { result: repeat, pending, mayLag };
+      phase = 'guard';
+      const begun = await guard.begin(job, event, turn.begunAt);
+      // 7. Hand over.
+      if (begun === 'new') return { result: await handOver(job, event, status, turn), pending, mayLag: false };
+      if (begun === 'known') return { result: repeat, pending, mayLag: !answersHint(event, hint, client) };
+      if (begun === 'older') {
+        const error = createOldError('it is older than what was handed over');
+        return { result: createFailure('confirm', 503, 'older', error), pending, mayLag: true };
+      }
+      const error = createBusyError('another process is handling its job');
+      return { result: createFailure('guard', 503, 'busy', error), pending, mayLag: false };
+    } catch (error) {
+      const reason = phase === 'guard' ? 'guard' : codeOf(error);
+      return { result: createFailure(phase, 503, reason, error), pending: null, mayLag: false };
+    }
   }
-  if (!settings.confirms) return runOnEvent(event, [lease], () => settings.onEvent(event));
-  try {
-    return await confirmAndHandle({ ...callback, admitted, lease }, settings, receiver);
-  } finally {
-    admitted.release();
+
+  async function handOver(job: string, event: JobEvent, status: JobStatus, turn: Turn): Promise<DeliveryResult> {
+    const cancelTimer = clock.setTimer(settings.leaseMs, turn.letGo);
+    try {
+      await onEvent(event, status);
+    } catch (error) {
+      await guard.forget(job, event);
+      return createFailure('handle', 500, 'handler', error, event);
+    } finally {
+      cancelTimer();
+    }
+    await guard.commit(job, event);
+    return { status: 200, result: 'accepted' };
   }
 }
 
-async function confirmAndHandle(
-  { event, timestamp, admitted, lease }: VerifiedCallback & { readonly admitted: Admitted; readonly lease: Lease },
-  settings: HandlerSettings,
-  { client, memory, beginResult, confirmations, fetchOnce }: Receiver,
-): Promise<DeliveryResult> {
-  const fetchInTurn = () =>
-    confirmations.take(settings.maxConfirmations, () => {
-      admitted.recordRequest();
-      return fetchOnce(event);
-    });
-  const startedAt = client.clock.elapsed();
-  let status: JobStatus;
-  let confirmed: ConfirmedEvent;
+const repeat: DeliveryResult = { status: 200, result: 'repeat' };
+
+/** Stores a hint for a tracker. */
+async function store(hint: CallbackHint, storeHint: StoreHint): Promise<DeliveryResult> {
   try {
-    status = await fetchStatus(event, fetchInTurn, client.clock);
-    confirmed = await createConfirmedEvent(event, status);
+    await storeHint(hint);
+    return { status: 200, result: 'accepted' };
   } catch (error) {
-    await lease.forget();
-    const code = codeOf(error);
-    return createFailure('confirm', 503, code === 'poll_timeout' ? 'pending' : code, error, event);
+    return createFailure('guard', 503, codeOf(error), error, hint);
   }
-  const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
-  // Without an entry, another result of the job has the same id, so the signed time belongs to the key.
-  const key = `${status.state} ${confirmed.id}${confirmed.entry === null ? ` ${timestamp}` : ''}`;
-  const held = await beginResult(key, settings.replayGuard ?? memory, leaseMs);
-  if (held.lease === undefined) {
-    await lease.forget();
-    return toKnownResult(held.known, confirmed);
-  }
-  return runOnEvent(confirmed, [held.lease, lease], () => settings.onEvent(confirmed, status));
-}
-
-/** Receives a callback without a handler. The callback then counts as handled. */
-export async function receiveCallback(
-  body: string | Uint8Array,
-  settings: ReceiveSettings,
-  { client, reports, admission, memory }: Receiver,
-): Promise<CallbackEvent> {
-  const replayGuard = settings.replayGuard ?? memory;
-  const callback = await readCallback(body, settings, client);
-  const { event, key } = callback;
-  const begun = await begin(callback, { ...settings, replayGuard }, reports);
-  if (begun.known === 'conflict') throw callbackErrors.createUnverified('replayed');
-  if (begun.known === 'repeat') return { ...event, repeat: true };
-  if (begun.lease === undefined) throw createBusyError();
-  if (!(await admission.admit(callback, undefined))) {
-    await begun.lease.forget();
-    throw createJobLimitError();
-  }
-  const { lease } = begun;
-  try {
-    await limitStep(client.clock, 'replay guard', () => replayGuard.commit(key), lease.forget);
-  } catch (error) {
-    // The caller gets an error instead of the callback, so the next delivery must count as new.
-    await lease.forget();
-    throw error;
-  }
-  return event;
-}
-
-// If the content-length header exceeds the limit, the body is not read. Any other body is read up to the limit.
-async function readBody(
-  request: Request,
-  { maxBytes, bodyTimeoutMs }: HandlerSettings,
-  { clock }: Settings,
-): Promise<Uint8Array> {
-  const contentLength = Number(request.headers.get('content-length') ?? 0);
-  if (contentLength > maxBytes) throw callbackErrors.createUnusable('too_large');
-  const limit = { phase: 'attempt', timeoutMs: bodyTimeoutMs } as const;
-  const timedOut = () => new HostedTimeoutError('its body did not arrive within "bodyTimeoutMs"', limit, callbackFacts);
-  const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
-  const { bytes, isWhole } = await withTimeout({ clock, ms: bodyTimeoutMs, timedOut }, read);
-  if (!isWhole) throw callbackErrors.createUnusable('too_large');
-  return bytes;
 }
 
 function toReadFailure(error: unknown): DeliveryFailure {
   if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
-  if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
+  if (error instanceof HostedResponseError) {
+    return error.retryable ? createFailure('read', 503, 'full', error) : createFailure('read', 413, 'too_large', error);
+  }
   // The callback is not the cause: the connection broke, or a framework has already read the body.
   const broken = new HostedConnectionError(bodyBroken, callbackFacts);
   return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
@@ -273,38 +271,21 @@ function createMethodError({ method }: Request): HostedResponseError {
   return new HostedResponseError('malformed', [], callbackFacts, null, why);
 }
 
-function createLimitFailure(event: CallbackEvent): DeliveryFailure {
-  const why = 'its signature was used for more jobs than "maxJobsPerSignature" allows, or too often for this job';
-  return createFailure('guard', 503, 'limit', createBusyError(why), event);
+function createPendingFailure(hint: CallbackHint, lastStatus: PendingJob): DeliveryFailure {
+  const why = 'it is marked as final, but the job is still pending';
+  const { userId, jobId } = hint;
+  const facts = { ...callbackFacts, operation: 'jobs.status', attempts: 2, retryable: true } as const;
+  const error = new HostedPollTimeoutError(
+    why,
+    { job: { userId, jobId }, lastStatus, elapsedMs: assumedSettlingMs },
+    facts,
+  );
+  return createFailure('confirm', 503, 'pending', error, hint);
 }
 
-/** The result for a callback that another delivery has handled, or is handling. */
-function toKnownResult(known: 'busy' | 'repeat', event: CallbackEvent | ConfirmedEvent): DeliveryResult {
-  if (known === 'repeat') return { status: 200, result: 'repeat' };
-  return createFailure('guard', 503, 'busy', createBusyError(), event);
-}
-
-/** Runs the caller's `onEvent`. If it resolves, the leases are committed in this order; if it rejects, they are dropped. */
-async function runOnEvent(
-  event: CallbackEvent | ConfirmedEvent,
-  leases: readonly Lease[],
-  onEvent: () => unknown,
-): Promise<DeliveryResult> {
-  try {
-    await onEvent();
-  } catch (error) {
-    for (const lease of leases) await lease.forget();
-    if (!Object.hasOwn(Object(error), notStored)) return createFailure('handle', 500, 'handler', error, event);
-    const cause: unknown = Object(error)[notStored];
-    return createFailure('guard', 503, codeOf(cause), cause, event);
-  }
-  for (const lease of leases) await lease.commit();
-  return { status: 200, result: 'accepted' };
-}
-
-function respond({ status }: CallbackReport): Response {
-  const headers: Record<string, string> = {};
+function respond({ status, result, reason }: CallbackReport): Response {
+  const headers: Record<string, string> = { 'content-type': 'text/plain' };
   if (status === 405) headers.allow = 'POST';
   if (status === 503) headers['retry-after'] = String(assumedRedeliverySeconds);
-  return new Response(null, { ...shadowPollution(), status, headers });
+  return new Response(reason ?? result, { ...shadowPollution(), status, headers });
 }

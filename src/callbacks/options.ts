@@ -6,40 +6,47 @@
 
 import * as z from 'zod/mini';
 import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
-import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
+import { assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods, withoutUndefined } from '../runtime/untrusted-objects.js';
-import { check, inputObject } from '../validation/check.js';
-import { duration, durationOr, flag, integer, maxBodyLimit } from '../validation/input.js';
-import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
+import { check, inputObject, looseInputObject } from '../validation/check.js';
+import { duration, integer, nonBlank } from '../validation/input.js';
+import { maxBytesInHand } from './intake.js';
+import type { CallbackHint, HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
 /** The settings that `receive` and handlers share. */
-export interface ReceiveSettings {
-  /** How far a callback's timestamp may be in the past or future, in ms; false accepts any age. */
-  readonly maxAgeMs: number | false;
-  readonly maxBytes: number;
-  /** Whether job status confirms callbacks. */
-  readonly confirms: boolean;
-  readonly leaseMs: number;
-  /** If undefined, the client's own memory is the guard. */
-  readonly replayGuard: ReplayGuard | undefined;
-}
+export type ReceiveSettings = Readonly<Required<ReceiveOptions>>;
 
 export interface HandlerSettings extends ReceiveSettings {
   readonly bodyTimeoutMs: number;
+  readonly leaseMs: number;
   readonly maxConfirmations: number;
   /** If undefined, the limit depends on whether the signed time is written in seconds or milliseconds. */
   readonly maxJobsPerSignature: number | undefined;
+  /** If undefined, the client's own memory is the guard. */
+  readonly replayGuard: ReplayGuard | undefined;
   readonly onError: HandlerOptions['onError'];
-  /** Called with an event and, if `confirms` is true, with the status of the job. */
-  readonly onEvent: (...given: readonly unknown[]) => unknown;
+  readonly onEvent: HandlerOptions['onEvent'];
+  /** Stores a hint in place of confirming it. Undefined but in the handler of a tracker. */
+  readonly storeHint: StoreHint | undefined;
 }
 
-/** How large a callback may be, in bytes. */
-export const defaultMaxBytes = 8 * 1024 * 1024;
+/** Stores a hint. If it rejects, the callback has to be redelivered. */
+export type StoreHint = (hint: CallbackHint) => Promise<void>;
+
+/**
+ * The option with which a tracker receives callbacks by a handler of its client. A symbol of all realms, because a tracker
+ * may come from another copy of this package than its client.
+ */
+export const storeHint = Symbol.for('hosted-client.store-hint');
+
+/** How large a callback may be, in bytes, if no option says otherwise. */
+export const defaultMaxBytes = 2 * 1024 * 1024;
+
+const receiveDefaults: ReceiveSettings = { maxHintAgeMs: assumedMaxHintAgeMs, maxBytes: defaultMaxBytes };
 
 /** Options without a default are own properties, too, so that none is read from a polluted `Object.prototype`. */
-const defaults = {
-  maxBytes: defaultMaxBytes,
+const handlerDefaults = {
+  ...receiveDefaults,
   leaseMs: 300_000,
   bodyTimeoutMs: 10_000,
   maxConfirmations: 10,
@@ -48,35 +55,69 @@ const defaults = {
   onError: undefined,
 };
 
-// One schema for `receive` and handlers: a caller may pass the same object to both.
+const receiveShape = {
+  maxHintAgeMs: z.optional(duration),
+  maxBytes: z.optional(integer(1, maxBytesInHand)),
+  maxAgeMs: gone('use "maxHintAgeMs"'),
+};
+
 const receiveOptions = inputObject({
-  maxAgeMs: z.optional(durationOr(false, 'must be an integer of milliseconds, or false')),
-  maxBytes: z.optional(integer(1, maxBodyLimit)),
+  ...receiveShape,
+  replayGuard: gone('receive() keeps nothing: use callbacks.handler()'),
+});
+
+const handlerOptions = inputObject({
+  ...receiveShape,
+  confirm: gone('a handler always confirms: use callbacks.receive() for what is not confirmed'),
   replayGuard: z.optional(
     z.custom<ReplayGuard>(
       (value) => hasMethods(value, 'begin', 'commit', 'forget'),
       'must have begin(), commit() and forget()',
     ),
   ),
-  // The options below are for handlers only.
   bodyTimeoutMs: z.optional(duration),
   leaseMs: z.optional(duration),
   maxConfirmations: z.optional(integer(1)),
   maxJobsPerSignature: z.optional(integer(1)),
-  maxHintAgeMs: z.optional(duration),
-  confirm: z.optional(flag),
   onError: z.optional(z.custom<NonNullable<HandlerOptions['onError']>>(isFunction, 'must be a function')),
   onEvent: z.optional(z.custom<unknown>()),
 });
 
+/** An option that does not exist any more. */
+function gone(instead: string) {
+  return z.optional(z.custom<undefined>((value) => value === undefined, `is not an option any more: ${instead}`));
+}
+
 /**
- * Checks the options of `receive`, which never confirms a callback, even if it gets the options of a handler.
+ * Checks the options of `receive`.
  *
  * @throws {HostedValidationError} with every problem.
  */
 export function readReceiveOptions(options: ReceiveOptions | undefined): ReceiveSettings {
-  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = defaultMaxBytes, replayGuard } = checkGiven(options);
-  return { maxAgeMs, maxBytes, confirms: false, leaseMs: defaults.leaseMs, replayGuard };
+  return { ...receiveDefaults, ...withoutUndefined(checkGiven(receiveOptions, options)) };
+}
+
+const hintInput = looseInputObject(
+  {
+    userId: nonBlank,
+    jobId: nonBlank,
+    signedAt: z.custom<Date>(
+      (value) => hasMethods(value, 'getTime') && Number.isFinite(Number(value)),
+      'must be a date',
+    ),
+  },
+  () => 'must be what receive() returned',
+);
+
+/**
+ * Checks what a caller passes to `confirm`.
+ *
+ * @throws {HostedValidationError} with every problem.
+ */
+export function checkHint(hint: unknown): Pick<CallbackHint, 'userId' | 'jobId' | 'signedAt'> {
+  const { data, issues } = check(hintInput, hint);
+  if (!data) throw new HostedValidationError(issues, { task: 'confirm a callback' });
+  return { ...data, signedAt: new Date(Number(data.signedAt)) };
 }
 
 /**
@@ -85,26 +126,26 @@ export function readReceiveOptions(options: ReceiveOptions | undefined): Receive
  * @throws {HostedValidationError} with every problem, except a wrong `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
-export function readHandlerOptions(options: HandlerOptions | undefined): HandlerSettings {
-  const { confirm: confirms = true, onEvent, maxAgeMs, maxHintAgeMs, ...others } = checkGiven(options);
-  if (!isFunction(onEvent)) {
+export function readHandlerOptions(options: HandlerOptions): HandlerSettings {
+  const { onEvent, ...others } = checkGiven(handlerOptions, options);
+  const store: unknown = Object.hasOwn(Object(options), storeHint) ? Object(options)[storeHint] : undefined;
+  if (!isFunction(onEvent) && !isFunction(store)) {
     throw new HostedConfigError([{ path: 'onEvent', message: 'must be a function' }], { task: 'receive a callback' });
   }
-  // A callback that job status confirms may be older.
-  const maxAge = confirms ? (maxHintAgeMs ?? assumedMaxHintAgeMs) : (maxAgeMs ?? assumedMaxCallbackAgeMs);
-  return { ...defaults, ...withoutUndefined(others), maxAgeMs: maxAge, confirms, onEvent };
+  return {
+    ...handlerDefaults,
+    ...withoutUndefined(others),
+    onEvent: onEvent as HandlerOptions['onEvent'],
+    storeHint: store as StoreHint | undefined,
+  };
 }
 
-/** Inherits nothing: a polluted prototype sets no option. */
-const noOptions: z.output<typeof receiveOptions> = Object.freeze(Object.create(null));
-
-function checkGiven(options: object | undefined): z.output<typeof receiveOptions> {
-  if (options === undefined || options === null) return noOptions;
-  const { data, issues } = check(receiveOptions, options);
+function checkGiven<T extends object>(schema: z.ZodMiniType<T>, options: object | null | undefined): T {
+  const { data, issues } = check(schema, options ?? Object.create(null));
   if (!data) throw new HostedValidationError(issues, { task: 'receive a callback' });
   return data;
 }
 
-function isFunction(value: unknown): value is HandlerSettings['onEvent'] {
+function isFunction(value: unknown): value is (...given: never[]) => unknown {
   return typeof value === 'function';
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { describeThrown } from '../errors/caller-frames.js';
 import { isHostedError } from '../errors/errors.js';
 import { type HostedEvent, ignoreErrors, type Telemetry } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
@@ -90,8 +91,9 @@ export function createDeliveryReports({ report, warn }: Telemetry, clock: Waitin
       if (failure) {
         const { phase, error } = failure;
         ignoreErrors(() => onError?.(error, { phase, status, event: failure.event }));
-        if (status < 500) countRejection(failure);
-        else warn(describeFailure(failure));
+        if (status >= 500) warn(describeFailure(failure));
+        // An `onError` has been told already.
+        else if (!onError) countRejection(failure);
       }
       ignoreErrors(logRejections);
       return event;
@@ -104,18 +106,18 @@ export function isDeliveryLine(line: string): boolean {
   return /^hosted-client: (?:a callback failed|\d+ deliver)/.test(line);
 }
 
-/** A log line about a failed delivery. It shows no part of an error that the caller's code threw. */
+/** A log line about a failed delivery. It shows no part of an error that the caller's code threw but where it was thrown. */
 function describeFailure({ phase, status, reason, error }: DeliveryFailure): string {
-  const why = isHostedError(error) && phase !== 'handle' ? error.message : failureTexts[phase];
+  const text = phase === 'handle' ? `onEvent rejected with ${describeThrown(error)}` : failureTexts[phase];
+  const why = isHostedError(error) && phase !== 'handle' ? error.message : text;
   return `a callback failed with status ${status} (${reason}) and has to be redelivered: ${why}`;
 }
 
-const failureTexts: Readonly<Record<DeliveryFailure['phase'], string>> = {
+const failureTexts: Readonly<Record<Exclude<DeliveryFailure['phase'], 'handle'>, string>> = {
   read: 'its body could not be read',
   verify: 'it could not be verified',
   guard: 'the replay guard failed',
   confirm: 'it could not be confirmed',
-  handle: 'onEvent rejected',
 };
 
 /** The message of the channel `hosted-client:callback`. It contains nothing from the callback. */

@@ -29,6 +29,27 @@ export function addCallerFrames<T>(error: T): T {
   return error;
 }
 
+/**
+ * Describes what a caller's function threw, such as `TypeError at server.mjs:18:32`: the name of the error, and the
+ * caller's first own stack frame. Its message may contain anything, so it is not shown.
+ */
+export function describeThrown(error: unknown): string {
+  if (!(error instanceof Error)) return 'a value that is no error';
+  const name = /^[A-Za-z]{1,40}$/.test(error.name) ? error.name : 'an error';
+  const { message, stack = '' } = error;
+  // The frames follow the message, which may have lines that look like frames.
+  const at = stack.indexOf(message);
+  const frames = at < 0 ? [] : stack.slice(at + message.length).split('\n');
+  const own = frames.find(
+    (frame) => !/node_modules|node:|\(native|<anonymous>\)?$/.test(frame) && framePlace.test(frame),
+  );
+  const place = own && framePlace.exec(own)?.[1];
+  return place ? `${name} at ${place}` : name;
+}
+
+/** The file, line and column at the end of a stack frame, without the folders. */
+const framePlace = /([\w.@+-]{1,80}:\d+:\d+)\)?$/;
+
 /** The largest number of frames of this package and of the platform that can come before the caller's frames. */
 const maxOwnFrames = 16;
 

@@ -151,14 +151,11 @@ export class HostedResponseError extends HostedError {
  * A response or a callback cannot be trusted. `reason` says what is wrong with its signature:
  * - `'missing'`: there is no signature;
  * - `'malformed'`: the signature or the timestamp cannot be read;
- * - `'mismatch'`: the signature was made with another key, or for another timestamp or partner id;
+ * - `'mismatch'`: the signature was made with another key, or for another timestamp or partner id; or, if `retryable` is
+ *   true, it was used for more jobs at once than `maxJobsPerSignature` or a tracker allows;
  * - `'unkeyed'`: it is a digest that anyone can compute without a key;
- * - `'stale'`: its timestamp is too far in the past or in the future;
- * - `'reflected'`: it is the signature of our own request;
- * - `'replayed'`: a callback with this signature was received before. There are four cases: the signature has now come
- *   with another body; it was used for more jobs than `maxJobsPerSignature` allows; it was used too often for one job;
- *   the same callback is still being handled. A tracker also gives this reason if callbacks have mentioned too many jobs
- *   that wait for their first poll.
+ * - `'stale'`: its timestamp is too far in the past or in the future, or it is older than what was seen of its job;
+ * - `'reflected'`: it is the signature of our own request.
  *
  * @see [§5](../../docs/protocol.md#5-authentication) of docs/protocol.md
  */

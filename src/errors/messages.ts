@@ -11,7 +11,7 @@ import type { Issue } from './hosted-error.js';
  *
  * @inline
  */
-export type SignatureReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected' | 'replayed';
+export type SignatureReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected';
 
 /** Why a signature cannot be trusted. */
 export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
@@ -21,7 +21,6 @@ export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
   unkeyed: 'instead of a signature, it has a digest that anyone can compute',
   stale: 'it was signed too far in the past or in the future; the limit is "maxResponseAgeMs"',
   reflected: 'it has the signature of our own request',
-  replayed: 'its signature was received before with another body',
 };
 
 /**

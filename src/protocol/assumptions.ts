@@ -99,20 +99,14 @@ export const assumedSignatureContext = 'sid_request';
 export const assumedMaxResponseAgeMs = 300_000;
 
 /**
- * §6 does not show how late a callback may be. This limit, in ms, is for `callbacks.receive`, and for a handler that
- * does not confirm callbacks. The time of a callback may be this far in the past or in the future.
- */
-export const assumedMaxCallbackAgeMs = 300_000;
-
-/**
- * How late a callback may be, in ms: two days. This limit is for a tracker, and for a handler that confirms callbacks
- * with the job status.
+ * §6 does not show how late a callback may be. Its time may be this far in the past or in the future, in ms: two days,
+ * because the body is only a hint, and job status says what holds now.
  */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**
- * §6 does not show how many jobs end at the same time. Callbacks with the same signed timestamp may name at most
- * `perTime` different jobs, or at most `perSecond` if the timestamp is in whole seconds.
+ * §6 does not show how many jobs end at the same time. Callbacks with the same signed timestamp may have at most
+ * `perTime` different jobs in hand at once, or at most `perSecond` if the timestamp is in whole seconds.
  */
 export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 
@@ -123,19 +117,20 @@ export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 
 /**
- * §6: when a callback is sent, job status sometimes does not have the result yet. In this case, the client waits this
- * long, in ms, and then fetches the status again.
+ * §§4.5 and 6: a status is signed when it is served, but what it says may be this old, in ms, because job status lags
+ * behind callbacks. So the client waits this long before it asks again, and does not order two statuses by their signed
+ * times if these are not further apart.
  */
 export const assumedSettlingMs = 2_000;
+
+/** §6: a status that was signed longer than this, in ms, before a callback does not answer it. */
+export const assumedMaxLagMs = 10_000;
 
 /**
  * §6 does not show whether and when the service redelivers a callback. Our response asks the service to wait this long,
  * in seconds.
  */
 export const assumedRedeliverySeconds = 30;
-
-/** If callbacks of any age are accepted (§6), the client remembers each callback for one day. The value is in ms. */
-export const assumedMemoryMs = 24 * 60 * 60 * 1000;
 
 /**
  * §4 does not show which operations may run twice without harm. The operations `links.get`, `links.list` and

@@ -4,14 +4,24 @@
  * @module
  */
 
+/** The limits of reading a body. */
+export interface ReadLimits {
+  /** The largest number of bytes to read. */
+  readonly limit: number;
+  /** Ends the reading when it aborts. */
+  readonly signal?: AbortSignal;
+  /** Called for each chunk, with the bytes of memory that the body takes with it. If it throws, the reading ends. */
+  readonly onGrowth?: (bytes: number) => void;
+}
+
 /**
- * Reads at most `limit` bytes of a body, after decompression. Stops when `signal` aborts.
+ * Reads at most `limit` bytes of a body, after decompression.
  *
  * @returns All bytes of the body, or the bytes up to the limit.
  */
 export async function readBytes(
   body: ReadableStream<Uint8Array> | null | undefined,
-  { limit, signal }: { readonly limit: number; readonly signal?: AbortSignal },
+  { limit, signal, onGrowth }: ReadLimits,
 ): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }> {
   if (!body) return { bytes: new Uint8Array(), isWhole: true };
   const reader = body.getReader();
@@ -30,17 +40,16 @@ export async function readBytes(
       const read = await reader.read();
       if (read.done) return { bytes: buffer.subarray(0, length), isWhole: true };
       const chunk = toBytes(read.value);
-      if (chunk === null) {
-        cancel();
-        throw new TypeError('a chunk of the body is not bytes');
-      }
+      if (chunk === null) throw new TypeError('a chunk of the body is not bytes');
       const needed = length + chunk.length;
       if (needed > limit) {
         cancel();
         return { bytes: buffer.subarray(0, length), isWhole: false };
       }
-      if (needed > buffer.length) {
-        const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
+      const capacity = needed > buffer.length ? Math.max(needed, Math.min(2 * buffer.length, limit)) : buffer.length;
+      onGrowth?.(capacity);
+      if (capacity > buffer.length) {
+        const larger = new Uint8Array(capacity);
         larger.set(buffer.subarray(0, length));
         buffer = larger;
       }
@@ -48,6 +57,9 @@ export async function readBytes(
       buffer.set(chunk, length);
       length = needed;
     }
+  } catch (error) {
+    cancel();
+    throw error;
   } finally {
     signal?.removeEventListener('abort', cancel);
   }

@@ -6,27 +6,21 @@
  * @module
  */
 
-import { createBusyError, createJobLimitError, notStored } from '../callbacks/callback-errors.js';
-import type { CallbackEvent, CallbackHandler, ReplayGuard } from '../callbacks/types.js';
+import { createLimitError } from '../callbacks/callback-errors.js';
+import { storeHint } from '../callbacks/options.js';
+import type { CallbackHandler, CallbackHint, HandlerOptions } from '../callbacks/types.js';
 import { HostedResponseError } from '../errors/errors.js';
-import { assumedMaxHintAgeMs, assumedMaxJobs } from '../protocol/assumptions.js';
+import { assumedMaxJobs } from '../protocol/assumptions.js';
+import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { type Context, textOf } from './context.js';
 import { isRefId, isStorableId } from './input.js';
 import { createKey } from './keys.js';
 
 /** Receives callbacks. */
 export interface CallbackDoor {
-  receive(body: string | Uint8Array, options: { readonly maxBytes?: number | undefined }): Promise<CallbackEvent>;
+  receive(body: string | Uint8Array, options: { readonly maxBytes?: number | undefined }): Promise<CallbackHint>;
   handler(options: { readonly maxBytes?: number | undefined }): CallbackHandler;
 }
-
-// This guard rejects no callback, because the table shows whether a callback is a repeat. A second body with the same
-// signature is accepted too.
-const everyOneIsNew: ReplayGuard = {
-  begin: async () => 'new',
-  commit: async () => {},
-  forget: async () => {},
-};
 
 /**
  * Creates the receiver. It calls `heard` after each callback that was stored. `findTrace` gives the trace context of a
@@ -36,56 +30,41 @@ export function createCallbackDoor(context: Context, heard: () => void, findTrac
   const { settings, database, statements } = context;
   const { callbacks, environment } = settings.client;
 
-  function optionsOf({ maxBytes }: { readonly maxBytes?: number | undefined }) {
-    return { maxAgeMs: assumedMaxHintAgeMs, replayGuard: everyOneIsNew, ...(maxBytes !== undefined && { maxBytes }) };
-  }
-
-  /**
-   * Stores a callback. Resolves with true if the callback's job had already ended.
-   *
-   * @throws {HostedSignatureError} when the callback is not stored, because it names one job too many.
-   */
-  async function keep({ userId, jobId, linkId, signedAt }: CallbackEvent): Promise<boolean> {
+  /** @throws {HostedSignatureError} when the callback is not stored, because it names one job too many. */
+  async function keep({ userId, jobId, linkId, signedAt }: CallbackHint): Promise<void> {
     const key = await createKey(environment, ['job', userId, jobId]);
     const refId = isRefId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(environment, ['link', refId]);
-    // A callback without a readable date has been rejected as stale.
-    const signedMs = signedAt?.getTime() ?? 0;
+    const signedMs = signedAt.getTime();
     const maxJobs = signedMs % 1_000 === 0 ? assumedMaxJobs.perSecond : assumedMaxJobs.perTime;
     const values = [key, userId, jobId, refId, linkKey, signedMs, maxJobs, findTrace()];
     const [row] = await database.run(statements.hear, values);
     const refusal = row ? textOf(row, 'refusal') : null;
-    if (refusal === 'time') throw createJobLimitError();
-    if (refusal === 'full') throw createBusyError(tooMany);
+    if (refusal === 'time') throw createLimitError('its signature was used for too many different jobs');
+    if (refusal === 'full') throw createLimitError(tooMany);
     if (row?.is_written === true) heard();
-    return row?.has_ended === true;
   }
 
   return {
     async receive(body, options) {
-      const event = await callbacks.receive(body, optionsOf(options));
-      if (!canBeStored(event)) throw createShapeError();
-      return { ...event, repeat: await keep(event) };
+      const hint = await callbacks.receive(body, withoutUndefined(options));
+      if (!canBeStored(hint)) throw createShapeError();
+      await keep(hint);
+      return hint;
     },
     handler(options) {
-      return callbacks.handler({
-        ...optionsOf(options),
-        confirm: false,
-        onEvent: async (event) => {
-          // Ids that cannot be stored belong to no job, because no request can contain them.
-          if (!canBeStored(event)) return;
-          await keep(event).catch((error: unknown) => {
-            throw { [notStored]: error };
-          });
-        },
-      });
+      const store = async (hint: CallbackHint) => {
+        // Ids that cannot be stored belong to no job, because no request can contain them.
+        if (canBeStored(hint)) await keep(hint);
+      };
+      return callbacks.handler({ ...withoutUndefined(options), [storeHint]: store } as unknown as HandlerOptions);
     },
   };
 }
 
 const tooMany = 'too many jobs that only callbacks have mentioned wait for their first poll';
 
-function canBeStored({ userId, jobId }: CallbackEvent): boolean {
+function canBeStored({ userId, jobId }: CallbackHint): boolean {
   return isStorableId(userId) && isStorableId(jobId);
 }
 

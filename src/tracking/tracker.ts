@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CallbackEvent, CallbackHandler } from '../callbacks/types.js';
+import type { CallbackHandler, CallbackHint } from '../callbacks/types.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
 
@@ -73,14 +73,12 @@ export interface Tracker<C extends Json = Json> {
   get(job: JobRef): Promise<TrackedJob<C> | null>;
   /**
    * Verifies and stores a callback. If the callback's job is followed, the tracker polls the job soon. The method
-   * writes to the database only once, and sends no request. A callback may be up to two days old. In the result,
-   * `repeat` is true if the job had already ended.
+   * writes to the database only once, and sends no request. A callback may be up to two days old.
    *
    * @param body - The raw body of the request.
    * @param options - How large the body may be.
    * @returns The content of the callback. The signature does not cover the body, so the content is only a hint.
-   * @throws {HostedError} when the client's `callbacks.receive` would throw it. But this method also accepts a
-   *   signature that was received before with another body.
+   * @throws {HostedError} when the client's `callbacks.receive` would throw it.
    * @throws {HostedSignatureError} when callbacks with the same signed time have named too many other jobs (8, or 1,000
    *   if the time is in whole seconds), or when 10,000 jobs that only callbacks have mentioned wait for their first poll.
    *   The error is `retryable`: respond with 503.
@@ -92,10 +90,10 @@ export interface Tracker<C extends Json = Json> {
   receive(
     body: string | Uint8Array,
     options?: {
-      /** The largest accepted body, in bytes. Default 8 MiB. */
+      /** The largest accepted body, in bytes. Default 2 MiB. */
       maxBytes?: number;
     },
-  ): Promise<CallbackEvent>;
+  ): Promise<CallbackHint>;
   /**
    * Creates a web-standard handler that does the same as `receive`. It responds with 200 when the callback is stored.
    * It responds with 400, 401, 405, 408 or 413 in the same cases as `callbacks.handler`. It responds with 503 and
@@ -109,7 +107,7 @@ export interface Tracker<C extends Json = Json> {
    * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
    */
   handler(options?: {
-    /** The largest accepted body, in bytes. Default 8 MiB. */
+    /** The largest accepted body, in bytes. Default 2 MiB. */
     maxBytes?: number;
   }): CallbackHandler;
   /**

@@ -1,0 +1,61 @@
+/**
+ * Calls a replay guard, which may be the caller's own: each call has a time limit, and only what `begin` says decides
+ * over a delivery.
+ *
+ * @module
+ */
+
+import { limitStep } from './limit-step.js';
+import type { HandlerSettings } from './options.js';
+import type { DeliveryReports } from './reports.js';
+import { maxWaitMs } from './turns.js';
+import type { JobEvent, ReplayGuard } from './types.js';
+
+/** How often, in ms, a guard is asked again whose lease has another delivery. */
+const busyMs = 500;
+/** How long, in ms, a version is remembered at least: the callbacks of two days may be redelivered for as long. */
+const minKeepMs = 4 * 24 * 60 * 60 * 1000;
+
+/** Creates the calls of a guard for one handler. `job` is the digest of the job's ids. */
+export function createGuardCalls(
+  guard: ReplayGuard,
+  { leaseMs, maxHintAgeMs }: Pick<HandlerSettings, 'leaseMs' | 'maxHintAgeMs'>,
+  { clock, warn }: Pick<DeliveryReports, 'clock' | 'warn'>,
+) {
+  const keepMs = Math.max(minKeepMs, 2 * maxHintAgeMs);
+  // A failure is only logged: what the service gets was decided before.
+  const end = (step: () => Promise<void>, result: 'handled' | 'not handled') =>
+    limitStep(clock, 'replay guard', step).catch(() => warn(`the replay guard failed after a callback was ${result}`));
+  const forget = (job: string, version: JobEvent) => end(() => guard.forget(job, versionOf(version)), 'not handled');
+
+  return {
+    /**
+     * Begins to hand over a version. While another delivery has the lease, asks again until ten seconds after `begunAt`.
+     *
+     * @throws the error that the guard throws.
+     * @throws {HostedTimeoutError} when the guard does not respond. If it gives the lease later, the lease is given back.
+     */
+    async begin(job: string, version: JobEvent, begunAt: number): Promise<'new' | 'known' | 'older' | 'busy'> {
+      for (;;) {
+        const known = await limitStep(
+          clock,
+          'replay guard',
+          () => guard.begin(job, versionOf(version), leaseMs, keepMs),
+          (late) => late === 'new' && forget(job, version),
+        );
+        if (known === 'new' || known === 'known' || known === 'older') return known;
+        // If the guard returns an unknown value, this delivery must not hand over.
+        if (clock.elapsed() + busyMs > begunAt + maxWaitMs) return 'busy';
+        await clock.sleep(busyMs);
+      }
+    },
+    // Commits even if the lease has ended: the version was handed over, and must not be handed over again.
+    commit: (job: string, version: JobEvent) => end(() => guard.commit(job, versionOf(version)), 'handled'),
+    forget,
+  };
+}
+
+/** What a guard gets of an event: a copy, because the guard may be the caller's own code. */
+function versionOf({ id, signedAt }: JobEvent) {
+  return { id, signedAt: new Date(signedAt) };
+}

@@ -1,0 +1,114 @@
+/**
+ * Turns a posted body into a hint with a verified signature: decode → parse JSON → verify → read the ids
+ * (docs/protocol.md §6). The signature proves the sender and the time. The body is not signed, so only the job that it
+ * names is read, and whether it calls itself interim.
+ *
+ * @module
+ */
+
+import { createNoObject } from '../call/response.js';
+import { HostedValidationError } from '../errors/errors.js';
+import { type Issue, maxIssues } from '../errors/hosted-error.js';
+import { assumedInterimCodes } from '../protocol/assumptions.js';
+import { collectIn, isAbsent, readCode, readObject, reportWithin, toBoolean } from '../protocol/scalars.js';
+import { decodeUtf8 } from '../runtime/read-body.js';
+import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
+import type { Settings } from '../settings.js';
+import { verifySigned } from '../signing/verify.js';
+import { callbackErrors } from './callback-errors.js';
+import { limitStep } from './limit-step.js';
+import type { ReceiveSettings } from './options.js';
+import type { CallbackHint } from './types.js';
+
+/** A hint, and the timestamp as it was signed. */
+export interface SignedHint {
+  readonly hint: CallbackHint;
+  readonly timestamp: string;
+}
+
+/** How many characters an id may have. Real ids have fewer than 100. */
+const maxIdCharacters = 1_024;
+
+/**
+ * Reads a callback and verifies its signature.
+ *
+ * @throws {HostedResponseError} when the body is too large, is not JSON, or does not name a job.
+ * @throws {HostedSignatureError} when the callback is not authentic, or is stale.
+ * @throws {HostedTimeoutError} when the signer does not respond.
+ */
+export async function readHint(
+  body: string | Uint8Array,
+  { maxHintAgeMs, maxBytes }: ReceiveSettings,
+  { signer, partnerId, clock }: Settings,
+): Promise<SignedHint> {
+  // The bytes are decoded before anything is awaited, because the caller may reuse them.
+  const json = parseJson(decodeBody(body, maxBytes));
+  if (!isRecord(json)) throw createNoObject(json, callbackErrors);
+  const verifying = verifySigned(json, { signer, partnerId, now: clock.now(), maxAgeMs: maxHintAgeMs });
+  const verdict = verifying instanceof Promise ? await limitStep(clock, 'signer', () => verifying) : verifying;
+  if (!verdict.isVerified) throw callbackErrors.createUnverified(verdict.reason);
+  const { signedAt, timestamp } = verdict;
+  if (signedAt === null) throw callbackErrors.createUnverified('malformed');
+  return { hint: { ...readIds(json), isFinal: !isInterim(json), signedAt }, timestamp };
+}
+
+function decodeBody(body: unknown, maxBytes: number): string {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    const message =
+      'must be the raw body as a string or bytes, not a parsed body: for this route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
+    throw new HostedValidationError([{ path: 'body', message }], { task: 'receive a callback' });
+  }
+  // A string has at least as many bytes as characters, so a string with too many characters is rejected before it is
+  // encoded.
+  const isTooLarge = body.length > maxBytes || (typeof body === 'string' && sizeOf(body) > maxBytes);
+  if (isTooLarge) throw callbackErrors.createUnusable('too_large');
+  const text = typeof body === 'string' ? body.replace(/^\ufeff/, '') : decodeUtf8(body);
+  if (text === null) throw callbackErrors.createUnusable('malformed');
+  return text;
+}
+
+function sizeOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+function readIds(properties: Properties): Pick<CallbackHint, 'userId' | 'jobId' | 'linkId'> {
+  const issues: Issue[] = [];
+  const report = collectIn(issues, maxIssues);
+  const given = properties.PartnerParams;
+  const params = isAbsent(given) ? {} : (readObject(given, 'PartnerParams', report) ?? {});
+  const readId = (name: string) => {
+    const id = readCode(params[name], name, reportWithin('PartnerParams', report));
+    if (id !== null && id.length > maxIdCharacters)
+      report(`PartnerParams.${name}`, 'must have at most 1,024 characters');
+    return id?.trim() ? id : null;
+  };
+  const [userId, jobId, linkId] = [readId('user_id'), readId('job_id'), readId('link_id')];
+  if (userId !== null && jobId !== null && issues.length === 0) return { userId, jobId, linkId };
+  if (issues.length === 0) {
+    if (userId === null) report('PartnerParams.user_id', 'must be there');
+    if (jobId === null) report('PartnerParams.job_id', 'must be there');
+  }
+  const renamed = findRenamed(properties);
+  throw callbackErrors.createUnusable('shape', renamed.length > 0 ? renamed : issues);
+}
+
+/** Finds fields whose names are in camelCase: other code may have changed a body before it was received. */
+function findRenamed(properties: Properties): readonly Issue[] {
+  const params = properties.PartnerParams;
+  const places = isRecord(params)
+    ? [
+        { record: params, path: 'PartnerParams.user_id', field: 'user_id', name: 'userId' },
+        { record: params, path: 'PartnerParams.job_id', field: 'job_id', name: 'jobId' },
+      ]
+    : [{ record: properties, path: 'PartnerParams', field: 'PartnerParams', name: 'partnerParams' }];
+  return places
+    .filter(({ record, field, name }) => record[field] === undefined && record[name] !== undefined)
+    .map(({ path, name }) => ({ path, message: `is named "${name}": ${wereRenamed}` }));
+}
+
+const wereRenamed = 'a parser or middleware has renamed fields, so pass the body as it was sent';
+
+/** Whether a result calls itself interim. Anything that cannot be read does not. */
+function isInterim({ IsFinalResult, ResultCode }: Properties): boolean {
+  return toBoolean(IsFinalResult) === false || assumedInterimCodes.has(String(ResultCode));
+}

@@ -1,0 +1,119 @@
+/**
+ * Gives the requests for job status of a client's handlers their places: a few at the same time, and at most one a
+ * second for each job. Signed times take turns, because anyone who has seen a callback can post its signed time with many
+ * invented jobs: a genuine callback then waits for its share only.
+ *
+ * @module
+ */
+
+import type { WaitingClock } from '../runtime/clock.js';
+
+/** The least time, in ms, between two requests for the same job. */
+const minIntervalMs = 1_000;
+
+export type RequestQueue = ReturnType<typeof createRequestQueue>;
+
+/** A request that waits for its place. */
+export interface PlaceInQueue {
+  /** Resolves with true when the request may be sent, and with false if it was cancelled. */
+  readonly begins: Promise<boolean>;
+  /** Lets the request also wait under another signed time, in ms since the epoch. */
+  addTime(signedMs: number): void;
+  /** Cancels the request, unless it may already be sent. */
+  cancel(): void;
+}
+
+interface Item {
+  readonly job: string;
+  readonly atOnce: number;
+  readonly times: Set<number>;
+  isQueued: boolean;
+  begin(mayBegin: boolean): void;
+}
+
+export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTimer'>) {
+  let inFlight = 0;
+  // By signed time. The signed time whose turn is next stands first.
+  const queue = new Map<number, Set<Item>>();
+  // When the last request for a job was sent, the earliest first.
+  const sentAt = new Map<string, number>();
+
+  function waitMsOf(job: string): number {
+    return Math.ceil(Math.max(0, (sentAt.get(job) ?? Number.NEGATIVE_INFINITY) + minIntervalMs - clock.elapsed()));
+  }
+
+  function remember(job: string): void {
+    sentAt.delete(job);
+    sentAt.set(job, clock.elapsed());
+    for (const oldest of sentAt.keys()) {
+      if (waitMsOf(oldest) > 0) return;
+      sentAt.delete(oldest);
+    }
+  }
+
+  function put(item: Item, time: number): void {
+    queue.set(time, (queue.get(time) ?? new Set()).add(item));
+  }
+
+  function remove(item: Item): void {
+    for (const time of item.times) {
+      const items = queue.get(time);
+      items?.delete(item);
+      if (items?.size === 0) queue.delete(time);
+    }
+  }
+
+  function beginNext(): void {
+    for (const [time, items] of queue) {
+      const [next] = items;
+      if (next === undefined || inFlight >= next.atOnce) return;
+      remove(next);
+      // This signed time has its next turn after all others.
+      if (queue.delete(time)) queue.set(time, items);
+      inFlight += 1;
+      remember(next.job);
+      next.begin(true);
+    }
+  }
+
+  return {
+    /**
+     * Asks for a place for a request about `job`, under these signed times: it begins when fewer than `atOnce` requests
+     * are in flight. The caller calls `release` when the request has ended.
+     */
+    enter(job: string, atOnce: number, signedTimes: Iterable<number>): PlaceInQueue {
+      const item: Item = { job, atOnce, times: new Set(signedTimes), isQueued: false, begin: () => undefined };
+      const begins = new Promise<boolean>((resolve) => {
+        item.begin = resolve;
+      });
+      let cancelTimer = () => {};
+      function queueUp(): void {
+        const waitMs = waitMsOf(job);
+        if (waitMs > 0) {
+          cancelTimer = clock.setTimer(waitMs, queueUp);
+          return;
+        }
+        item.isQueued = true;
+        for (const time of item.times) put(item, time);
+        beginNext();
+      }
+      queueUp();
+      return {
+        begins,
+        addTime(signedMs) {
+          item.times.add(signedMs);
+          if (item.isQueued) put(item, signedMs);
+        },
+        cancel() {
+          cancelTimer();
+          remove(item);
+          item.begin(false);
+        },
+      };
+    },
+    release(): void {
+      inFlight -= 1;
+      beginNext();
+    },
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * The turns of jobs. Of each job, at most one turn runs and one waits. A delivery that arrives while a turn waits joins
+ * it. One that arrives while a turn runs joins the next, because the status that the running one has asked for may be
+ * older than the delivery.
+ *
+ * @module
+ */
+
+import type { WaitingClock } from '../runtime/clock.js';
+import { createBusyError } from './callback-errors.js';
+import type { PlaceInQueue, RequestQueue } from './request-queue.js';
+import type { CallbackHint } from './types.js';
+
+/** How long, in ms, a delivery waits for its turn to begin, and a turn for its second request. */
+export const maxWaitMs = 10_000;
+
+/** A turn that has begun. No delivery joins it any more. */
+export interface Turn {
+  /** The newest of the hints that have joined. */
+  readonly hint: CallbackHint;
+  /** Whether any of them is marked as final. */
+  readonly expectsFinal: boolean;
+  /** When it began, by the monotonic clock. */
+  readonly begunAt: number;
+  /**
+   * Sends a request about the job. The first one is sent at once.
+   *
+   * @throws {HostedTimeoutError} when a further one cannot be sent within ten seconds.
+   */
+  ask<T>(request: () => Promise<T>): Promise<T>;
+  /** Lets the job's next turn begin before this one ends. */
+  letGo(): void;
+}
+
+/** A turn that deliveries can join. */
+interface WaitingTurn<Result> {
+  readonly hints: Set<CallbackHint>;
+  /** The place of its first request; null before the job's turn before this one has let go. */
+  place: PlaceInQueue | null;
+  readonly begins: Promise<void>;
+  readonly ends: Promise<Result>;
+}
+
+/** Creates the turns of one handler. `job` is the digest of a job's ids. */
+export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, maxConfirmations: number) {
+  const waiting = new Map<string, WaitingTurn<Result>>();
+  /** Resolves when the turn that began last has let go of its job. */
+  const running = new Map<string, Promise<void>>();
+
+  function create(job: string, run: (turn: Turn) => Promise<Result>): WaitingTurn<Result> {
+    let begin = () => {};
+    const begins = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const hints = new Set<CallbackHint>();
+    const turn: WaitingTurn<Result> = { hints, place: null, begins, ends: start() };
+    // If all deliveries have left, no other code handles a rejection.
+    turn.ends.catch(() => undefined);
+    waiting.set(job, turn);
+    return turn;
+
+    async function start(): Promise<Result> {
+      await running.get(job);
+      if (hints.size === 0) throw createBusyError();
+      turn.place = queue.enter(job, maxConfirmations, timesOf(hints));
+      if (!(await turn.place.begins)) throw createBusyError();
+      close(turn, job);
+      begin();
+      const [hint, ...others] = [...hints].sort((one, other) => timeOf(other) - timeOf(one));
+      if (hint === undefined) {
+        queue.release();
+        throw createBusyError();
+      }
+      const expectsFinal = [hint, ...others].some(({ isFinal }) => isFinal);
+      let letGo = () => {};
+      const held = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      running.set(job, held);
+      try {
+        const ask = createAsk(job, timesOf(hints));
+        return await run({ hint, expectsFinal, begunAt: clock.elapsed(), ask, letGo });
+      } finally {
+        letGo();
+        if (running.get(job) === held) running.delete(job);
+      }
+    }
+  }
+
+  /** Lets no more deliveries join a turn. */
+  function close(turn: WaitingTurn<Result>, job: string): void {
+    if (waiting.get(job) === turn) waiting.delete(job);
+  }
+
+  function createAsk(job: string, times: readonly number[]): Turn['ask'] {
+    let hasPlace = true;
+    return async (request) => {
+      if (!hasPlace) {
+        const place = queue.enter(job, maxConfirmations, times);
+        const cancelTimer = clock.setTimer(maxWaitMs, place.cancel);
+        const mayAsk = await place.begins;
+        cancelTimer();
+        if (!mayAsk) throw createBusyError();
+      }
+      hasPlace = false;
+      try {
+        return await request();
+      } finally {
+        queue.release();
+      }
+    };
+  }
+
+  return {
+    /**
+     * Joins the job's waiting turn, or creates one that does `run`. Resolves with what the turn comes to.
+     *
+     * @throws {HostedTimeoutError} when the turn cannot begin within ten seconds.
+     */
+    async take(job: string, hint: CallbackHint, run: (turn: Turn) => Promise<Result>): Promise<Result> {
+      const turn = waiting.get(job) ?? create(job, run);
+      turn.hints.add(hint);
+      turn.place?.addTime(timeOf(hint));
+      const isInTime = await new Promise<boolean>((resolve) => {
+        const cancelTimer = clock.setTimer(maxWaitMs, () => resolve(false));
+        void turn.begins.then(() => {
+          cancelTimer();
+          resolve(true);
+        });
+      });
+      if (isInTime) return turn.ends;
+      turn.hints.delete(hint);
+      if (turn.hints.size === 0) {
+        close(turn, job);
+        turn.place?.cancel();
+      }
+      throw createBusyError();
+    },
+  };
+}
+
+function timesOf(hints: ReadonlySet<CallbackHint>): readonly number[] {
+  return [...hints].map(timeOf);
+}
+
+function timeOf({ signedAt }: CallbackHint): number {
+  return signedAt.getTime();
+}
