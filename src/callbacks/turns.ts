@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { WaitingClock } from '../runtime/clock.js';
+import { type WaitingClock, withTimeout } from '../runtime/clock.js';
 import { createBusyError } from './callback-errors.js';
 import type { PlaceInQueue, RequestQueue } from './request-queue.js';
 import type { CallbackHint } from './types.js';
@@ -121,20 +121,17 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
       const turn = waiting.get(job) ?? create(job, run);
       turn.hints.add(hint);
       turn.place?.addTime(timeOf(hint));
-      const isInTime = await new Promise<boolean>((resolve) => {
-        const cancelTimer = clock.setTimer(maxWaitMs, () => resolve(false));
-        void turn.begins.then(() => {
-          cancelTimer();
-          resolve(true);
-        });
-      });
-      if (isInTime) return turn.ends;
-      turn.hints.delete(hint);
-      if (turn.hints.size === 0) {
-        close(turn, job);
-        turn.place?.cancel();
+      try {
+        await withTimeout({ clock, ms: maxWaitMs, timedOut: () => createBusyError() }, () => turn.begins);
+      } catch (error) {
+        turn.hints.delete(hint);
+        if (turn.hints.size === 0) {
+          close(turn, job);
+          turn.place?.cancel();
+        }
+        throw error;
       }
-      throw createBusyError();
+      return turn.ends;
     },
   };
 }
