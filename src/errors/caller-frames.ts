@@ -41,7 +41,7 @@ export function describeThrown(error: unknown): string {
   const at = stack.indexOf(message);
   const frames = at < 0 ? [] : stack.slice(at + message.length).split('\n');
   const own = frames.find(
-    (frame) => !/node_modules|node:|\(native|<anonymous>\)?$/.test(frame) && framePlace.test(frame),
+    (frame) => !/node_modules|node[:]|\(native|<anonymous>\)?$/.test(frame) && framePlace.test(frame),
   );
   const place = own && framePlace.exec(own)?.[1];
   return place ? `${name} at ${place}` : name;
