@@ -163,15 +163,56 @@ interface WorkerContext {
 }
 
 /**
- * Remembers, for each job, the version that was handed over last, with a lease while it is handed over.
+ * Remembers for each job which version of its status was handed over last, and whether it is being handed over now. The
+ * default guard works in memory, for one process. If several processes receive callbacks, give their handlers a guard
+ * that they share: `postgresReplayGuard` of `hosted-client/tracking`, or your own with a store that they share.
+ *
+ * There is one version for each key: a new one replaces the one before it. `begin` must be atomic for each key. Leases
+ * are counted by the guard's own clock, so the clocks of the processes may differ.
+ *
+ * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
  */
 export interface ReplayGuard {
+  /**
+   * Asks whether a version of a job's status must be handed over now. The first of these that applies is the result:
+   *
+   * - `'busy'`: a version of this job is being handed over, and its lease has not ended. The handler asks again.
+   * - `'known'`: this version was handed over.
+   * - `'older'`: the key has another version, and this one was not signed more than two seconds after it. The content of
+   *   a status may be that much older than its signature.
+   * - `'new'`: this version must be handed over. It is now the version of the key, and its lease begins. So it is if the
+   *   guard does not know the key, and if the key has this version, was not committed, and its lease has ended.
+   *
+   * Whatever the result, if the key has this version, and `signedAt` is later than before, the later time is kept.
+   *
+   * @param key - A digest of the environment, the partner and the ids of the user and the job.
+   * @param version - The version: `id` is the id of the event, and `signedAt` is when the service signed the status.
+   * @param leaseMs - How long the lease lasts, in milliseconds, unless `commit` or `forget` ends it earlier.
+   * @param keepMs - How long the guard must remember the key, in milliseconds from now. A full guard in memory may forget
+   *   it earlier, unless a lease runs. A version that was forgotten is handed over again, with the same id.
+   * @returns Whether the version must be handed over.
+   */
   begin(
     key: string,
     version: { id: string; signedAt: Date },
     leaseMs: number,
     keepMs: number,
   ): Promise<'new' | 'known' | 'older' | 'busy'>;
+  /**
+   * Records that the version was handed over, and ends its lease; also if the lease has ended. If the key has another
+   * version by now, nothing changes.
+   *
+   * @param key - The key that was passed to `begin`.
+   * @param version - The version that was passed to `begin`.
+   */
   commit(key: string, version: { id: string; signedAt: Date }): Promise<void>;
+  /**
+   * Records that handing over failed, by ending the lease: the same version is `'new'` at once. It stays the version of
+   * the key, because it may have had its effect; the one before it is not restored. If the version was committed, or if
+   * the key has another version by now, nothing changes.
+   *
+   * @param key - The key that was passed to `begin`.
+   * @param version - The version that was passed to `begin`.
+   */
   forget(key: string, version: { id: string; signedAt: Date }): Promise<void>;
 }

@@ -1,14 +1,12 @@
-// What grows with its input does so in proportion: bodies, URLs, callbacks, sleepers, names.
+// What grows with its input does so in proportion: bodies, URLs, sleepers, names.
 
 import type { HostedValidationError } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { createReplayGuard } from '../../src/callbacks/replay-guard.js';
 import { isHttpUrl } from '../../src/protocol/http-url.js';
 import { readBytes } from '../../src/runtime/read-body.js';
-import { posted, receiver, result } from '../callbacks/posted-callback.js';
 import { collector } from '../support/collector.js';
-import { clientOf, newLink, now, rejection } from '../support/fake-fetch.js';
+import { clientOf, newLink, rejection } from '../support/fake-fetch.js';
 import { created } from '../validation/expect-refusal.js';
 
 test('readBytes() of a million one-byte chunks holds none of them, and at most twice their bytes', async () => {
@@ -48,40 +46,6 @@ test('isHttpUrl() answers for URLs of megabytes, however often their hosts could
 
     for (const end of ['', '!', '/x', 'com']) expect(isHttpUrl(`${text}${end}`)).toBe(URL.canParse(`${text}${end}`));
   }
-});
-
-test('100,000 callbacks that fail do not crowd out one that was handled', async () => {
-  const guard = createReplayGuard({ now: () => now, elapsed: () => 0 });
-  const begin = (key: string, body = 'body') =>
-    guard.begin(key, body, new Date(now + 86_400_000), new Date(now + 300_000));
-  expect(await begin('genuine')).toBe('new');
-  await guard.commit('genuine');
-
-  for (let index = 0; index < 100_000; index++) {
-    await begin(`forged-${index}`);
-    await guard.forget(`forged-${index}`);
-  }
-
-  expect(await begin('genuine')).toBe('repeat');
-  expect(await begin('forged-99999')).toBe('new');
-  expect(await begin('forged-0', 'other')).toBe('new');
-});
-
-test('the guard in memory lets go of the oldest after ten thousand newer ones', { timeout: 60_000 }, async () => {
-  const callbacks = receiver();
-  const bodyOf = (index: number) => posted(result, { timestamp: new Date(now + index).toISOString() });
-  const isRepeat = async (index: number) => (await callbacks.receive(bodyOf(index))).repeat;
-  const newer = 10_001;
-  await callbacks.receive(bodyOf(0));
-
-  for (let index = 1; index <= newer; index += 100) {
-    const batch = Array.from({ length: Math.min(100, newer - index + 1) }, (_, within) => isRepeat(index + within));
-    expect(await Promise.all(batch)).not.toContain(true);
-  }
-
-  const recent = await Promise.all([newer, newer - 1, newer - 100, newer - 5_000, newer - 9_000].map(isRepeat));
-  expect(recent).toEqual([true, true, true, true, true]);
-  expect(await isRepeat(0)).toBe(false);
 });
 
 test('a test clock with 20,000 sleepers wakes them in order and forgets the aborted ones', async () => {
