@@ -279,19 +279,16 @@ const guardOptions = inputObject({
   pool: sqlPool,
   schema: z.optional(schemaName),
   migrate: z.optional(flag),
-  leaseMs: z.optional(duration),
-  retentionMs: z.optional(age),
+  leaseMs: z.optional(z.never('is an option of callbacks.handler: give it there')),
+  retentionMs: z.optional(z.never('is not an option: a job is remembered for as long as the handler asks for')),
 });
 
-/**
- * Checks the options of a replay guard. By default, a callback is remembered for three days, because a handler that
- * confirms accepts it for two.
- */
+/** Checks the options of a replay guard. */
 export function readGuardOptions(options: unknown) {
   const { data, issues } = check(guardOptions, options);
   if (!data) throw new HostedConfigError(issues, { task: 'create a replay guard' });
-  const { pool, schema = defaultSchema, migrate = true, leaseMs, retentionMs = 3 * dayMs } = data;
-  return { pool, schema, migrate, leaseMs, retentionMs };
+  const { pool, schema = defaultSchema, migrate = true } = data;
+  return { pool, schema, migrate };
 }
 
 const migrateOptions = inputObject({

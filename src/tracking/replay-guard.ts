@@ -6,11 +6,11 @@
  */
 
 import type { ReplayGuard } from '../callbacks/types.js';
+import { assumedSettlingMs } from '../protocol/assumptions.js';
 import { readGuardOptions } from './options.js';
 import { createPoolSql } from './pool-sql.js';
-import { changeSchema, isTableThere, notMigrated, planGuard, quote } from './schema.js';
+import { changeSchema, guardTable, isTableThere, notMigrated, planGuard, quote } from './schema.js';
 import { longStatementMs } from './sql.js';
-import { interval } from './statements/expressions.js';
 import { runTask } from './storage-error.js';
 import type { SqlPool } from './types.js';
 
@@ -18,23 +18,14 @@ import type { SqlPool } from './types.js';
 const cleanMs = 60_000;
 /** The largest number of batches that are removed at a time. */
 const maxBatches = 20;
-/** How many leases a process remembers. Entries stay if their lease has ended before their handler. */
-const maxLeases = 10_000;
-
-/** The lease of the latest delivery of a callback in this process. */
-interface Held {
-  /** Null if `forget` may be called for an earlier delivery too: then it ends no lease, and the lease ends by itself. */
-  readonly lease: string | null;
-  /** Until when, by the monotonic clock, `forget` may be called. */
-  readonly until: number;
-}
 
 /**
- * Creates a replay guard for any number of processes. It stores which callbacks were handled in the table `callbacks` of
- * PostgreSQL, in the schema of a tracker or in one of its own.
+ * Creates a replay guard for any number of processes. It stores which version of each job was handed over last in the
+ * table `handed_over` of PostgreSQL, in the schema of a tracker or in one of its own. How long a lease lasts, and how
+ * long a job is remembered, is what the handler asks for.
  *
- * @param options - Your pool, the place of the table, and how long callbacks are remembered.
- * @returns The guard, for the option `replayGuard` of `callbacks.handler` and `callbacks.receive`.
+ * @param options - Your pool, and the place of the table.
+ * @returns The guard, for the option `replayGuard` of `callbacks.handler`.
  * @throws {HostedConfigError} when options are invalid. The error lists every problem.
  * @throws {HostedStorageError} when the database cannot be used, or when the table is missing and may not be created.
  *
@@ -51,30 +42,19 @@ export async function postgresReplayGuard(options: {
   schema?: string;
   /** Whether the guard may create the table. With `false`, a missing table is a `HostedStorageError`. Default `true`. */
   migrate?: boolean;
-  /**
-   * How long a delivery may be handled, in milliseconds. If its process dies, the next delivery after this time is new.
-   * Default: as long as the handler says with its own `leaseMs`, which is 5 minutes.
-   */
-  leaseMs?: number;
-  /**
-   * How long a callback is remembered at least, in milliseconds. It is remembered longer if callbacks are accepted
-   * longer. Default 3 days.
-   */
-  retentionMs?: number;
 }): Promise<ReplayGuard> {
-  const { pool, schema, migrate, leaseMs, retentionMs } = readGuardOptions(options);
+  const { pool, schema, migrate } = readGuardOptions(options);
   const sql = createPoolSql(pool);
+  // A statement that fails because of another one (40001) is repeated. With read committed, none of them does.
   const run: typeof sql.run = (...given) => runTask('use the replay guard', () => sql.run(...given));
   await runTask('create a replay guard', async () => {
-    if (await isTableThere(sql, schema, 'callbacks')) return;
-    if (!migrate) throw notMigrated(`the table "callbacks" of schema "${schema}" is missing`);
+    if (await isTableThere(sql, schema, guardTable)) return;
+    if (!migrate) throw notMigrated(`the table "${guardTable}" of schema "${schema}" is missing`);
     await changeSchema(sql, schema, async (inside) => {
       for (const statement of await planGuard(inside, schema)) await inside.run(statement);
     });
   });
-  const { begin, commit, forget, clean } = createGuardStatements(`${quote(schema)}.callbacks`, retentionMs);
-  /** The leases that this process has, by their keys, the oldest first. */
-  const leases = new Map<string, Held>();
+  const { begin, commit, forget, clean } = createGuardStatements(`${quote(schema)}.${guardTable}`);
   let cleanedAt = Number.NEGATIVE_INFINITY;
 
   async function removeOld(): Promise<void> {
@@ -83,78 +63,57 @@ export async function postgresReplayGuard(options: {
     }
   }
 
-  function remember(key: string, lease: string, until: number): void {
-    const earlier = leases.get(key);
-    const isAlone = earlier === undefined || earlier.until <= performance.now();
-    leases.delete(key);
-    for (const oldest of leases.keys()) {
-      if (leases.size < maxLeases) break;
-      leases.delete(oldest);
-    }
-    leases.set(key, { lease: isAlone ? lease : null, until });
-  }
-
   return {
-    async begin(key, bodyDigest, expiresAt, leaseEndsAt) {
+    async begin(key, { id, signedAt }, leaseMs, keepMs) {
       if (performance.now() - cleanedAt > cleanMs) {
         cleanedAt = performance.now();
         // If a batch fails, the next turn begins with it.
         void removeOld().catch(() => undefined);
       }
-      const lease = crypto.randomUUID();
-      // The length of the lease, and not its end, is taken from this process, because its clock may be wrong.
-      const givenMs = Math.max(0, leaseEndsAt.getTime() - Date.now());
-      const until = performance.now() + givenMs;
-      for (let tries = 0; tries < 3; tries++) {
-        const [row] = await run(begin, [key, bodyDigest, lease, leaseMs ?? givenMs, expiresAt.getTime()]);
-        const known = row?.known;
-        if (known === 'new') remember(key, lease, until);
-        if (known === 'new' || known === 'busy' || known === 'repeat' || known === 'conflict') return known;
-      }
-      return 'busy';
+      // As text: a driver writes a date in the zone of its process.
+      const [row] = await run(begin, [key, id, signedAt.toISOString(), crypto.randomUUID(), leaseMs, keepMs]);
+      return row?.known as 'new' | 'known' | 'older' | 'busy';
     },
-    async commit(key) {
-      leases.delete(key);
-      await run(commit, [key]);
+    async commit(key, { id }) {
+      await run(commit, [key, id]);
     },
-    async forget(key) {
-      const lease = leases.get(key)?.lease ?? null;
-      if (lease === null) return;
-      leases.delete(key);
-      await run(forget, [key, lease]);
+    async forget(key, { id }) {
+      await run(forget, [key, id]);
     },
   };
 }
 
-function createGuardStatements(table: string, retentionMs: number) {
+function createGuardStatements(table: string) {
+  const now = 'statement_timestamp()';
+  const after = (ms: string) => `${now} + ${ms}::float8 * interval '1 ms'`;
   return {
     /**
-     * Gives the lease, or says why not. The result has no row for `known` if another process has just changed the row:
-     * then the statement is repeated. Repeats only read. Parameters: $1 key, $2 digest, $3 id of the lease, $4 its length
-     * in ms, $5 the time until which the callback is accepted, in ms.
+     * Stores a version with a lease if it is new. Other processes wait for the row meanwhile, so exactly one of them gets
+     * the lease. Parameters: $1 key, $2 id of the version, $3 when its status was signed, $4 id of the lease, $5 its
+     * length in ms, $6 how long the row is kept in ms.
      */
-    begin: `with known as materialized (
-  select body_digest = $2::text as is_same, is_handled, lease_ends_at > clock_timestamp() as is_held
-  from ${table} where key = $1::text and expires_at > clock_timestamp()
-), put as (
-  insert into ${table} as t (key, body_digest, lease_id, lease_ends_at, expires_at)
-  select $1::text, $2::text, $3::uuid, clock_timestamp() + ${interval('$4::double precision')},
-    greatest(clock_timestamp() + ${interval(retentionMs)}, to_timestamp($5::double precision / 1000))
-  where not exists (select from known k where k.is_handled or k.is_held or not k.is_same)
-  on conflict (key) do update set body_digest = excluded.body_digest, is_handled = false, lease_id = excluded.lease_id,
-    lease_ends_at = excluded.lease_ends_at, expires_at = excluded.expires_at
-  where t.expires_at <= clock_timestamp()
-    or (t.body_digest = excluded.body_digest and not t.is_handled and t.lease_ends_at <= clock_timestamp())
-  returning 'new' as known
-)
-select known from put union all
-select case when not is_same then 'conflict' when is_handled then 'repeat' when is_held then 'busy' end as known
-from known where not exists (select from put)`,
-    commit: `update ${table} set is_handled = true where key = $1::text`,
-    /** Ends the lease, if another delivery has not got it since. Parameters: $1 key, $2 id of the lease. */
-    forget: `update ${table} set lease_ends_at = '-infinity' where key = $1::text and lease_id = $2::uuid`,
-    /** Removes a batch of callbacks that are old. */
+    begin: `insert into ${table} as t (key, id, signed_at, is_committed, lease_id, lease_ends_at, expires_at)
+values ($1::text, $2::text, $3::timestamptz, false, $4::uuid, ${after('$5')}, ${after('$6')})
+on conflict (key) do update set (id, signed_at, is_committed, lease_id, lease_ends_at, expires_at) = (
+  select case when n.is_new then excluded.id else t.id end,
+    case when t.id = excluded.id then greatest(t.signed_at, excluded.signed_at)
+      when n.is_new then excluded.signed_at else t.signed_at end,
+    t.is_committed and not n.is_new,
+    case when n.is_new then excluded.lease_id else t.lease_id end,
+    case when n.is_new then excluded.lease_ends_at else t.lease_ends_at end,
+    greatest(t.expires_at, excluded.expires_at)
+  from (select t.lease_ends_at <= ${now} and case when t.id = excluded.id then not t.is_committed
+    else t.signed_at + interval '${assumedSettlingMs} ms' < excluded.signed_at end as is_new) n)
+returning case when lease_id = $4::uuid then 'new' when lease_ends_at > ${now} then 'busy'
+  when id = $2::text then 'known' else 'older' end as known`,
+    /** Parameters: $1 key, $2 id of the version. */
+    commit: `update ${table} set is_committed = true, lease_ends_at = '-infinity' where key = $1::text and id = $2::text`,
+    /** Parameters: $1 key, $2 id of the version. */
+    forget: `update ${table} set lease_ends_at = '-infinity'
+where key = $1::text and id = $2::text and not is_committed`,
+    /** Removes a batch of jobs that are old. */
     clean: `delete from ${table} where key = any(array(
-  select key from ${table} where expires_at <= now() order by expires_at limit 500 for update skip locked)) returning 1 as gone`,
+  select key from ${table} where expires_at <= now() and lease_ends_at <= now()
+  order by expires_at limit 500 for update skip locked)) returning 1 as gone`,
   };
 }

@@ -105,20 +105,24 @@ export function createTables(schema: string): readonly string[] {
   ];
 }
 
+/** The table of the replay guard: the version of each job that was handed over last. */
+export const guardTable = 'handed_over';
+
 /** Returns the statements that create the table of the replay guard, if it is missing. */
 export async function planGuard(sql: Sql, schemaName: string): Promise<readonly string[]> {
-  const schema = quote(schemaName);
-  if (await isTableThere(sql, schemaName, 'callbacks')) return [];
+  const table = `${quote(schemaName)}.${guardTable}`;
+  if (await isTableThere(sql, schemaName, guardTable)) return [];
   return [
-    `create table ${schema}.callbacks (
+    `create table ${table} (
   key text primary key,
-  body_digest text not null,
-  is_handled boolean not null default false,
+  id text not null,
+  signed_at timestamptz not null,
+  is_committed boolean not null,
   lease_id uuid not null,
   lease_ends_at timestamptz not null,
   expires_at timestamptz not null
 )`,
-    `create index callbacks_expires on ${schema}.callbacks (expires_at)`,
+    `create index handed_over_expires on ${table} (expires_at)`,
   ];
 }
 

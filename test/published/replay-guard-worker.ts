@@ -1,40 +1,37 @@
-// A process of the run in replay-guard.ts: it receives callbacks, and is killed again and again.
+// A process of the run in replay-guard.ts: it hands over versions, and kills itself now and then before it commits one.
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import process from 'node:process';
-import { buffer } from 'node:stream/consumers';
-import { HostedClient } from 'hosted-client';
 import { postgresReplayGuard } from 'hosted-client/tracking';
 import pg from 'pg';
+import { randomFrom } from '../support/random.ts';
 
-const { DATABASE_URL, PARTNER_ID = '', API_KEY = '', LEASE_MS = '2000', SKEW_MS = '0' } = process.env;
+/** A delivery about a version of a job. */
+export interface Delivery {
+  readonly job: number;
+  readonly version: number;
+}
+
+const { DATABASE_URL, LEASE_MS = '3000', SKEW_MS = '0', SEED = '0' } = process.env;
 // The clock of this process is wrong.
 const { now } = Date;
 Date.now = () => now() + Number(SKEW_MS);
 
+const random = randomFrom(Number(SEED));
 const pool = new pg.Pool({ connectionString: DATABASE_URL, connectionTimeoutMillis: 5_000 });
 pool.on('error', () => {});
-const client = new HostedClient({
-  partnerId: PARTNER_ID,
-  apiKey: API_KEY,
-  baseUrls: { sandbox: 'http://127.0.0.1:9' },
-});
-const handle = client.callbacks.handler({
-  confirm: false,
-  replayGuard: await postgresReplayGuard({ pool, leaseMs: Number(LEASE_MS) }),
-  async onEvent({ jobId }) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    await pool.query('insert into effects (job_id) values ($1)', [jobId]);
-  },
-});
+const guard = await postgresReplayGuard({ pool });
 
-const server = createServer(async (incoming, outgoing) => {
-  const body = await buffer(incoming);
-  const { status } = await handle(new Request('http://web.test/callbacks', { method: 'POST', body }));
-  outgoing.writeHead(status).end();
+async function handOver({ job, version }: Delivery): Promise<string> {
+  const given = [`job ${job}`, { id: `${job} ${version}`, signedAt: new Date(3_000 * version) }] as const;
+  const said = await guard.begin(...given, Number(LEASE_MS), 86_400_000);
+  if (said !== 'new') return said;
+  await pool.query('insert into effects (job, version) values ($1, $2)', [job, version]);
+  if (random() < 0.01) process.kill(process.pid, 'SIGKILL');
+  await guard.commit(...given);
+  return said;
+}
+
+process.on('message', async ([id, delivery]: [number, Delivery]) => {
+  process.send?.([id, await handOver(delivery)]);
 });
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-process.send?.((server.address() as AddressInfo).port);
+process.send?.('ready');

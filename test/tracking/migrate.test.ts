@@ -75,11 +75,11 @@ onOneDatabase((database) => {
     const { schema, ...world } = createWorld(database);
     const { pool } = database;
     await world.open();
-    await pool.query(`drop table ${schema}.callbacks`);
+    await pool.query(`drop table ${schema}.handed_over`);
 
     const plan = await migrateTracking({ pool, schema, apply: true });
 
-    expect(plan).toEqual({ from: plan.to, to: plan.to, sql: [expect.stringContaining('callbacks')] });
+    expect(plan).toEqual({ from: plan.to, to: plan.to, sql: [expect.stringContaining('handed_over')] });
     expect((await migrateTracking({ pool, schema })).sql).toEqual([]);
     await postgresReplayGuard({ pool, schema, migrate: false });
   });

@@ -39,13 +39,11 @@ async function live(world: World, place: Place): Promise<void> {
 
   const pool = place.pool ?? new pg.Pool({ connectionString: place.connectionString, connectionTimeoutMillis: 20_000 });
   const guard = await postgresReplayGuard({ pool, schema: world.schema, migrate: false });
-  const later = new Date(Date.now() + 60_000);
-  expect([await guard.begin('key', 'body', later, later), await guard.begin('key', 'body', later, later)]).toEqual([
-    'new',
-    'busy',
-  ]);
-  await guard.commit('key');
-  expect(await guard.begin('key', 'body', later, later)).toBe('repeat');
+  const version = { id: 'id', signedAt: new Date() };
+  const begin = () => guard.begin('key', version, 60_000, 60_000);
+  expect([await begin(), await begin()]).toEqual(['new', 'busy']);
+  await guard.commit('key', version);
+  expect(await begin()).toBe('known');
   if (pool !== place.pool) await (pool as pg.Pool).end();
 }
 

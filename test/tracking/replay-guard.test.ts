@@ -1,148 +1,80 @@
-/** The replay guard that several processes share: what it knows, for how long, and what it removes. */
+/** The replay guard that several processes share: what every guard does, at once too, and what it removes. */
 
-import { HostedClient, HostedConfigError } from 'hosted-client';
-import { createMockService } from 'hosted-client/testing';
+import { HostedConfigError } from 'hosted-client';
 import { postgresReplayGuard } from 'hosted-client/tracking';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { testGuard } from '../callbacks/guard-contract.ts';
 import { completedJob } from '../published/service.ts';
-import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { randomFrom } from '../support/random.ts';
 import { openDatabase } from './databases.ts';
-import { createWorld, stubService, until } from './world.ts';
+import { createWorld, stubService } from './world.ts';
 
 let schemas = 0;
 const nextSchema = () => `guard_${++schemas}`;
-const inMs = (ms: number) => new Date(Date.now() + ms);
+const leaseMs = 300_000;
+const keepMs = 345_600_000;
+const version = { id: 'id', signedAt: new Date('2026-01-02T03:04:05.678Z') };
+/** The version that is signed `at` times three seconds later. */
+const later = (at: number) => ({ id: `id ${at}`, signedAt: new Date(version.signedAt.getTime() + at * 3_000) });
+
+interface Job {
+  readonly key: string;
+  /** How many hand over a version at this moment. */
+  inHand: number;
+  /** The newest version that was begun. */
+  latest: number;
+  readonly handedOver: number[];
+}
 
 onEachDatabase((database) => {
-  async function open(options: { leaseMs?: number; retentionMs?: number; schema?: string; migrate?: boolean } = {}) {
-    const schema = options.schema ?? nextSchema();
-    const guard = await postgresReplayGuard({ pool: database.pool, ...options, schema });
-    const begin = (key: string, body = 'body', { expiresMs = 86_400_000, leaseMs = 60_000 } = {}) =>
-      guard.begin(key, body, inMs(expiresMs), inMs(leaseMs));
+  async function open({ schema = nextSchema(), ...options }: { schema?: string; migrate?: boolean } = {}) {
+    const guard = await postgresReplayGuard({ pool: database.pool, schema, ...options });
+    const begin = (key: string, kept = keepMs) => guard.begin(key, version, leaseMs, kept);
     const run = async (text: string) =>
-      (await database.pool.query(text.replaceAll('TABLE', `${schema}.callbacks`))).rows;
+      (await database.pool.query(text.replaceAll('TABLE', `${schema}.handed_over`))).rows;
     return { schema, guard, begin, run };
   }
 
-  test('a callback is new, busy while it is handled, and a repeat once it was, in every process', async () => {
-    const { schema, guard, begin } = await open();
-    const other = await open({ schema });
-
-    expect(await begin('key')).toBe('new');
-    expect(await other.begin('key')).toBe('busy');
-    await guard.commit('key');
-    expect([await begin('key'), await other.begin('key')]).toEqual(['repeat', 'repeat']);
-    expect(await other.begin('other')).toBe('new');
+  // Two processes take turns.
+  testGuard(async () => {
+    const { schema, guard, run } = await open();
+    const guards = [guard, (await open({ schema })).guard];
+    const next = () => guards.reverse()[0] ?? guard;
+    return {
+      guard: {
+        begin: (...given) => next().begin(...given),
+        commit: (...given) => next().commit(...given),
+        forget: (...given) => next().forget(...given),
+      },
+      advance: (ms) => run(`update TABLE set lease_ends_at = lease_ends_at - ${ms} * interval '1 ms'`),
+    };
   });
 
-  test('another body is a conflict, also after a failure, after which the same body is new', async () => {
-    const { guard, begin } = await open();
-    const known = [await begin('key'), await begin('key', 'other')];
-
-    await guard.forget('key');
-
-    expect([...known, await begin('key', 'other'), await begin('key')]).toEqual(['new', 'conflict', 'conflict', 'new']);
-  });
-
-  test('of many that begin at once, one is new', async () => {
-    const guards = [await open({ schema: nextSchema() })];
-    for (let n = 0; n < 3; n++) guards.push(await open({ schema: guards[0]?.schema ?? '' }));
-
-    const known = await Promise.all(guards.flatMap(({ begin }) => [1, 2, 3, 4].map(() => begin('key'))));
-
-    expect(known.filter((word) => word === 'new')).toHaveLength(1);
-    expect(known.filter((word) => word === 'busy')).toHaveLength(15);
-  });
-
-  test('a callback whose lease has ended is new for one, and its first holder gives nothing back', async () => {
-    const { schema, guard, begin, run } = await open();
-    const other = await open({ schema });
-    await begin('key');
-    await run("update TABLE set lease_ends_at = now() - interval '1 ms'");
-
-    expect([await other.begin('key'), await begin('key')]).toEqual(['new', 'busy']);
-    await guard.forget('key');
-    expect(await begin('key')).toBe('busy');
-    await guard.commit('key');
-    expect(await other.begin('key')).toBe('repeat');
-  });
-
-  test('a delivery whose lease has ended does not give back the next one of its own process', async () => {
-    const { guard, begin, run } = await open();
-    const known = [await begin('key')];
-    await run("update TABLE set lease_ends_at = now() - interval '1 ms'");
-    known.push(await begin('key'));
-
-    await guard.forget('key');
-    known.push(await begin('key'));
-    await run("update TABLE set lease_ends_at = now() - interval '1 ms'");
-    known.push(await begin('key'));
-    await guard.forget('key');
-    known.push(await begin('key'));
-
-    expect(known).toEqual(['new', 'new', 'busy', 'new', 'busy']);
-  });
-
-  test('a lease is as long as the handler says, or as the option says', async () => {
-    const given = await open();
-    const own = await open({ leaseMs: 1_000 });
-    const seconds = 'select round(extract(epoch from lease_ends_at - now()))::integer as seconds from TABLE';
-
-    await given.begin('key', 'body', { leaseMs: 300_000 });
-    await own.begin('key', 'body', { leaseMs: 300_000 });
-
-    expect(await given.run(seconds)).toEqual([{ seconds: 300 }]);
-    expect(await own.run(seconds)).toEqual([{ seconds: 1 }]);
-  });
-
-  // PGlite has the clock of its process.
-  if (database.name === 'PostgreSQL')
-    test('processes whose clocks differ by an hour agree', async () => {
-      const { schema, begin } = await open();
-      const other = await open({ schema });
-      vi.useFakeTimers({ toFake: ['Date'] });
-      onTestFinished(() => void vi.useRealTimers());
-      const now = Date.now();
-
-      vi.setSystemTime(now - 3_600_000);
-      expect(await begin('of the slow')).toBe('new');
-      vi.setSystemTime(now + 3_600_000);
-      expect(await other.begin('of the slow')).toBe('busy');
-      expect(await other.begin('of the fast')).toBe('new');
-      vi.setSystemTime(now - 3_600_000);
-      expect(await begin('of the fast')).toBe('busy');
-    });
-
-  test('what is old is removed, and counts as new before', async () => {
-    const { schema, guard, begin, run } = await open({ retentionMs: 60_000 });
-    await begin('kept', 'body', { expiresMs: 120_000 });
-    await begin('old', 'body', { expiresMs: -1 });
-    await guard.commit('old');
-    expect(await begin('old')).toBe('repeat');
-    await run(`insert into TABLE (key, body_digest, lease_id, lease_ends_at, expires_at)
-      select 'old ' || n, 'body', gen_random_uuid(), now(), now() from generate_series(1, 1200) n`);
-
-    await run("update TABLE set expires_at = expires_at - interval '61 seconds'");
-    const later = await open({ schema });
-
-    expect(await later.begin('old', 'another')).toBe('new');
-    await until(async () => (await run('select key from TABLE order by key')).length === 2, 'removal');
-    expect(await run('select key from TABLE order by key')).toEqual([{ key: 'kept' }, { key: 'old' }]);
-  });
-
-  test('a callback is remembered for three days, or for as long as callbacks are accepted', async () => {
+  test('a row is kept as long as any handler asked for', async () => {
     const { begin, run } = await open();
-    await begin('soon', 'body', { expiresMs: 1 });
-    await begin('late', 'body', { expiresMs: 10 * 86_400_000 });
+    const days = 'select round(extract(epoch from expires_at - now()) / 86400)::integer as days from TABLE';
 
-    expect(
-      await run(
-        'select key, round(extract(epoch from expires_at - now()) / 86400)::integer as days from TABLE order by key',
-      ),
-    ).toEqual([
-      { key: 'late', days: 10 },
-      { key: 'soon', days: 3 },
-    ]);
+    await begin('key', 10 * 86_400_000);
+    await begin('key');
+
+    expect(await run(days)).toEqual([{ days: 10 }]);
+  });
+
+  test('what is old is removed, unless it is being handed over', async () => {
+    const { schema, begin, run } = await open();
+    await begin('in hand', 1);
+    await begin('kept');
+    await run(`insert into TABLE select 'old ' || n, 'id', now(), true, gen_random_uuid(), '-infinity', now()
+      from generate_series(1, 1200) n`);
+    await run("update TABLE set expires_at = now() where key = 'in hand'");
+
+    await (await open({ schema })).begin('another');
+
+    const keys = async () =>
+      (await run('select key from TABLE order by key')).map((row) => (row as { key: string }).key);
+    await expect.poll(keys).toEqual(['another', 'in hand', 'kept']);
   });
 
   test('with migrate: false, a missing table is an error, and a table that is there is used', async () => {
@@ -151,7 +83,7 @@ onEachDatabase((database) => {
     await expect(open({ schema, migrate: false })).rejects.toMatchObject({
       code: 'storage',
       reason: 'not_migrated',
-      message: expect.stringMatching(/^Cannot create a replay guard: the table "callbacks" of schema/),
+      message: expect.stringMatching(/^Cannot create a replay guard: the table "handed_over" of schema/),
     });
     await open({ schema });
     const { begin } = await open({ schema, migrate: false });
@@ -170,47 +102,86 @@ onEachDatabase((database) => {
   });
 });
 
-onOneDatabase((database) => {
-  test('two processes hand over each of a callback and its repeats once', async () => {
-    const service = createMockService();
-    const client = () => new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
-    const schema = nextSchema();
-    const seen: string[] = [];
-    const handlers = await Promise.all(
-      [1, 2].map(async () => {
-        const replayGuard = await postgresReplayGuard({ pool: database.pool, schema });
-        return client().callbacks.handler({ replayGuard, onEvent: ({ id }) => void seen.push(id) });
+describe('on PostgreSQL', { tags: ['postgresql'] }, () => {
+  let database: Awaited<ReturnType<typeof openDatabase>>;
+  beforeAll(async () => {
+    database = await openDatabase();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  // Connections as an application may have set them: nothing that the guard writes or reads depends on it.
+  test.each([
+    ['read committed', ''],
+    ['serializable', '-c default_transaction_isolation=serializable -c DateStyle=SQL,DMY -c TimeZone=Asia/Kolkata'],
+  ])('eight connections hand over one version of a job at a time, each once, in order: %s', async (_, settings) => {
+    const parse = (type: number) => (type === pg.types.builtins.TEXT ? String : () => 'parsed by the application');
+    const types = { getTypeParser: parse } as unknown as pg.CustomTypesConfig;
+    const { connectionString } = database;
+    const pool = new pg.Pool({ connectionString, max: 8, options: settings, types });
+    onTestFinished(() => pool.end());
+    const guard = await postgresReplayGuard({ pool, schema: nextSchema() });
+    const random = randomFrom(8);
+    const wrong: string[] = [];
+
+    /** Brings a version until it is known, or older than another one. */
+    async function bring(job: Job, at: number): Promise<void> {
+      for (let tries = 0; tries < 500; tries++) {
+        const said = await guard.begin(job.key, later(at), leaseMs, keepMs);
+        const last = job.handedOver.at(-1) ?? -1;
+        if (said === 'known' ? at > last : said === 'older' && at >= job.latest) wrong.push(`${at} is ${said}`);
+        if (said === 'known' || said === 'older') return;
+        if (said === 'busy') continue;
+        job.inHand += 1;
+        job.latest = Math.max(at, job.latest);
+        await pool.query('select');
+        if (job.inHand !== 1 || at <= last) wrong.push(`${at} after ${last}, ${job.inHand} in hand`);
+        const word = random() < 0.3 ? 'forget' : 'commit';
+        if (word === 'commit') job.handedOver.push(at);
+        job.inHand -= 1;
+        await guard[word](job.key, later(at));
+      }
+      wrong.push(`${at} is never handed over`);
+    }
+    const jobs = ['a', 'b', 'c'].map((key): Job => ({ key, inHand: 0, latest: -1, handedOver: [] }));
+    const lanes = jobs.flatMap((job) => Array.from({ length: 5 }, () => job));
+    await Promise.all(
+      lanes.map(async (job) => {
+        for (let at = 0; at < 10; at++) await bring(job, at);
       }),
     );
+
+    expect(wrong).toEqual([]);
+    expect(jobs.map(({ handedOver }) => handedOver.at(-1))).toEqual([9, 9, 9]);
+  });
+
+  test('a lease is as long as the handler says by the clock of the database, and no other clock matters', async () => {
+    const schema = nextSchema();
+    const guard = await postgresReplayGuard({ pool: database.pool, schema });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+
+    await guard.begin('key', version, leaseMs, keepMs);
+
+    const text = `select round(extract(epoch from lease_ends_at - now()) / 10)::integer as tens from ${schema}.handed_over`;
+    expect((await database.pool.query(text)).rows).toEqual([{ tens: leaseMs / 10_000 }]);
+  });
+
+  test('the example hands over a version once', async () => {
+    const service = stubService({ DATABASE_URL: database.connectionString });
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const { POST, pool } = await import('../../examples/share-replay-guard.ts');
+    onTestFinished(() => pool.end());
     const job = completedJob(service);
 
-    const statuses: number[] = [];
-    for (const to of [...handlers, ...handlers]) {
-      statuses.push((await service.sandbox.jobs.deliverCallback(job, { to })).status);
+    for (let n = 0; n < 2; n++) {
+      expect((await service.sandbox.jobs.deliverCallback(job, { to: POST })).status).toBe(200);
     }
 
-    expect(statuses).toEqual([200, 200, 200, 200]);
-    expect(seen).toHaveLength(1);
+    expect(log).toHaveBeenCalledTimes(1);
+    expect((await database.pool.query('select is_committed from hosted_tracking.handed_over')).rows).toEqual([
+      { is_committed: true },
+    ]);
   });
-});
-
-test('the example hands over a callback once', { tags: ['postgresql'] }, async () => {
-  const database = await openDatabase();
-  const service = stubService({ DATABASE_URL: database.connectionString });
-  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
-  const { POST, pool } = await import('../../examples/share-replay-guard.ts');
-  onTestFinished(async () => {
-    await pool.end();
-    await database.close();
-  });
-  const job = completedJob(service);
-
-  for (let n = 0; n < 2; n++) expect((await service.sandbox.jobs.deliverCallback(job, { to: POST })).status).toBe(200);
-
-  expect(log).toHaveBeenCalledTimes(1);
-  expect((await database.pool.query('select is_handled from hosted_tracking.callbacks')).rows).toEqual([
-    { is_handled: true },
-  ]);
 });
 
 test('an error of the database names what the replay guard cannot do', async () => {
@@ -229,21 +200,23 @@ test('an error of the database names what the replay guard cannot do', async () 
   isAway = false;
   const guard = await postgresReplayGuard({ pool });
   isAway = true;
-  const now = new Date();
-  await expect(guard.begin('key', 'digest', now, now)).rejects.toMatchObject(rejection('use the replay guard'));
+  await expect(guard.begin('key', version, leaseMs, keepMs)).rejects.toMatchObject(rejection('use the replay guard'));
 });
 
 test.each([
-  ['no pool', {}, ['pool']],
-  ['a pool that is none', { pool: {} }, ['pool']],
+  ['no pool', {}, { pool: 'query' }],
+  ['a pool that is none', { pool: {} }, { pool: 'query' }],
+  ['every invalid option', { schema: 'A', migrate: 1 }, { migrate: 'true or false', pool: 'query', schema: 'letters' }],
   [
-    'every invalid option',
-    { schema: 'A', migrate: 1, leaseMs: 0, retentionMs: 0 },
-    ['leaseMs', 'migrate', 'pool', 'retentionMs', 'schema'],
+    'options that are elsewhere',
+    { pool: { query() {}, connect() {} }, leaseMs: 1_000, retentionMs: 1_000 },
+    { leaseMs: 'option of callbacks.handler', retentionMs: 'as long as the handler asks' },
   ],
-])('postgresReplayGuard() refuses %s', async (_, options, paths) => {
+])('postgresReplayGuard() refuses %s', async (_, options, said) => {
   const error = await postgresReplayGuard(options as never).catch((thrown: unknown) => thrown);
 
   expect(error).toBeInstanceOf(HostedConfigError);
-  expect((error as HostedConfigError).issues.map(({ path }) => path).sort()).toEqual(paths);
+  const issues = (error as HostedConfigError).issues.map(({ path, message }) => [path, message]);
+  const expected = Object.entries(said).map(([path, part]) => [path, expect.stringContaining(part)]);
+  expect(Object.fromEntries(issues)).toEqual(Object.fromEntries(expected));
 });
