@@ -186,7 +186,7 @@ export interface ReplayGuard {
    * Whatever the result, if the key has this version, and `signedAt` is later than before, the later time is kept.
    *
    * @param key - A digest of the environment, the partner and the ids of the user and the job.
-   * @param version - The version: `id` is the id of the event, and `signedAt` is when the service signed the status.
+   * @param version - The version of the job's status.
    * @param leaseMs - How long the lease lasts, in milliseconds, unless `commit` or `forget` ends it earlier.
    * @param keepMs - How long the guard must remember the key, in milliseconds from now. A full guard in memory may forget
    *   it earlier, unless a lease runs. A version that was forgotten is handed over again, with the same id.
@@ -194,7 +194,7 @@ export interface ReplayGuard {
    */
   begin(
     key: string,
-    version: { id: string; signedAt: Date },
+    version: StatusVersion,
     leaseMs: number,
     keepMs: number,
   ): Promise<'new' | 'known' | 'older' | 'busy'>;
@@ -205,7 +205,7 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  commit(key: string, version: { id: string; signedAt: Date }): Promise<void>;
+  commit(key: string, version: StatusVersion): Promise<void>;
   /**
    * Records that handing over failed, by ending the lease: the same version is `'new'` at once. It stays the version of
    * the key, because it may have had its effect; the one before it is not restored. If the version was committed, or if
@@ -214,5 +214,17 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  forget(key: string, version: { id: string; signedAt: Date }): Promise<void>;
+  forget(key: string, version: StatusVersion): Promise<void>;
+}
+
+/**
+ * A version of a job's status, as a guard compares it.
+ *
+ * @inline
+ */
+interface StatusVersion {
+  /** The id of the event. */
+  id: string;
+  /** When the service signed the status. */
+  signedAt: Date;
 }
