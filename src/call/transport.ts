@@ -86,11 +86,13 @@ function fetchWith(
   const init: FetchInit = { ...shadows, ...createRequest(attempt.call, signed), method, redirect: 'manual', signal };
   reportEvent(attempt.call, { type: 'request', attempt: attempt.number });
   attempt.progress = 'sent';
+  // Called without `this`: as a method, a caller's fetch would get the settings with the signer, and workerd's would fail.
+  const { fetch } = settings;
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
     // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
-    return settings.fetch(url, init) as Promise<Response>;
+    return fetch(url, init) as Promise<Response>;
   };
   // ky is not used while `Object.prototype` is polluted, because ky would read options and hooks from it.
   if (Object.keys(shadows).length > 0) return fetchOnce();

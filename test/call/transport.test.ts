@@ -1,6 +1,12 @@
 /** What leaves, and what does not, when something is wrong on our own side. */
 
-import { HostedClient, HostedConnectionError, type HostedResponseError, HostedTimeoutError } from 'hosted-client';
+import {
+  type FetchInit,
+  HostedClient,
+  HostedConnectionError,
+  type HostedResponseError,
+  HostedTimeoutError,
+} from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 import { clientOf, failed, newLink, optionsOf, recordingClock, rejection } from '../support/fake-fetch.js';
@@ -72,6 +78,22 @@ test('a call that is aborted while what sends is loaded reports no request', asy
 
   expect(types).toEqual(['call']);
   expect(fetch).not.toHaveBeenCalled();
+});
+
+test('a caller’s fetch is called without `this`, like a global function', async () => {
+  const service = createMockService();
+  const holders: unknown[] = [];
+  // The fetch of Cloudflare's workerd: as a method of another object, it fails.
+  async function fetch(this: unknown, url: string, init: FetchInit): Promise<Response> {
+    holders.push(this);
+    if (this !== undefined && this !== globalThis) throw new TypeError('Illegal invocation');
+    return service.fetch(url, init);
+  }
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch, maxRetries: 0 });
+
+  await client.links.list();
+
+  expect(holders).toEqual([undefined]);
 });
 
 test('a server without TLS says that nothing was sent where the platform’s fetch meets it, and not a caller’s own', async () => {
