@@ -194,9 +194,11 @@ function withoutSignatures(value: unknown): unknown {
   return hasSignature(value) ? removeSignatures(value) : value;
 }
 
+// An unknown field may be a list of millions of entries, so its names are not listed: that takes several times the
+// memory of the list.
 function hasSignature(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([name, inner]) => isSignature(name) || hasSignature(inner));
+  if (Array.isArray(value)) return value.some(hasSignature);
+  return isRecord(value) && Object.entries(value).some(([name, inner]) => isSignature(name) || hasSignature(inner));
 }
 
 function removeSignatures(value: unknown): unknown {

@@ -91,8 +91,10 @@ export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
 }
 
 function detach(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) Object.setPrototypeOf(value, null);
+  // The entries of a list are not copied: it may have millions.
+  if (Array.isArray(value)) for (const entry of value) detach(entry);
+  if (!isRecord(value)) return;
+  Object.setPrototypeOf(value, null);
   for (const inner of Object.values(value)) detach(inner);
 }
 
