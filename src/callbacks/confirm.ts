@@ -8,7 +8,7 @@
 import { HostedSignatureError } from '../errors/errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { linkIdOf, versionOf } from '../jobs/version.js';
-import { assumedMaxLagMs, assumedSettlingMs } from '../protocol/assumptions.js';
+import { assumedMaxHintLeadMs, assumedSettlingMs } from '../protocol/assumptions.js';
 import { sleepAbortably } from '../runtime/clock.js';
 import { digestOf } from '../runtime/sha256.js';
 import type { Settings } from '../settings.js';
@@ -39,7 +39,7 @@ export function isTooOld(
   { wire }: Settings,
 ): boolean {
   // If the service repeats our own timestamp, both times are from different clocks.
-  return !wire.echoesTimestamp && signedAt.getTime() < hintedAt.getTime() - assumedMaxLagMs;
+  return !wire.echoesTimestamp && signedAt.getTime() < hintedAt.getTime() - assumedMaxHintLeadMs;
 }
 
 /**

@@ -5,12 +5,14 @@
  * @module
  */
 
+import type { ResponseInfo } from '../call/api-promise.js';
 import type { SentSignatures } from '../call/attempt.js';
 import type { Started } from '../call/call.js';
 import { createSentSignatures } from '../call/sign-request.js';
-import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
+import { type AnyHostedError, HostedPollTimeoutError, HostedSignatureError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
+import { assumedSettlingMs } from '../protocol/assumptions.js';
 import type { Due } from '../runtime/due-queue.js';
 import { openChannel } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
@@ -47,6 +49,8 @@ export interface Wait<J = unknown> extends JobRef, Due {
   /** Whether the service has returned a status of the job. */
   wasFound: boolean;
   lastStatus: PendingJob | null;
+  /** When the newest status of the wait was signed. Usually, this is the date of `lastStatus`, which takes no memory. */
+  newestSignedAt: Date | null;
   /** The signatures that all polls have sent; null before the first poll. */
   sent: SentSignatures | null;
   /** The trace of the wait. Null if the tracing channel of waits has no subscriber, or if the wait has ended. */
@@ -97,6 +101,7 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
       errorsInRow: 0,
       wasFound: false,
       lastStatus: null,
+      newestSignedAt: null,
       sent: null,
       trace: openChannel('wait')?.hasSubscribers ? beginWaitTrace(telemetry.calls) : null,
     };
@@ -145,7 +150,12 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await call(jobStatus, query, options, { sent: wait.sent, issues: null });
+      const { data, response } = await call(jobStatus, query, options, {
+        sent: wait.sent,
+        issues: null,
+      }).withResponse();
+      assertNotOlder(wait, data, response);
+      status = data;
       at = Math.floor(clock.elapsed());
       wait.lastPollMs = at - startedAt;
       step = handleStatus(wait, status, at);
@@ -163,6 +173,18 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     wait.sent = { ...wait.sent, signatures: [...wait.sent.signatures], times: [...wait.sent.times] };
     report(wait, { at, status, error, over: step.over || wait.isExpiring });
     return step;
+  }
+
+  /** @throws {HostedSignatureError} (`stale`) when the status is older than one that the wait has returned. */
+  function assertNotOlder(wait: Wait, { signedAt }: JobStatus, { attempts, requestId }: ResponseInfo): void {
+    // If the service repeats our timestamps, they do not show the order of its statuses.
+    if (signedAt === null || settings.wire.echoesTimestamp) return;
+    const newest = wait.newestSignedAt ?? signedAt;
+    if (newest.getTime() - signedAt.getTime() > assumedSettlingMs) {
+      const facts = { operation: 'jobs.status', outcome: 'answered', attempts, requestId } as const;
+      throw new HostedSignatureError('stale', facts, wasSignedEarlier);
+    }
+    wait.newestSignedAt = newest > signedAt ? newest : signedAt;
   }
 
   function handleStatus(wait: Wait, status: JobStatus, at: number): Step {
@@ -234,6 +256,8 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     if (onPoll) ignoreErrors(() => onPoll({ job: idsOf(wait), attempt, elapsedMs, nextDelayMs, status, error }));
   }
 }
+
+const wasSignedEarlier = 'it was signed more than two seconds before an earlier response of this wait';
 
 // Ends the trace of a wait, if the wait has a trace that has not ended.
 function endWait(wait: Wait, end: AnyHostedError | null | 'aborted'): void {

@@ -66,8 +66,8 @@ export interface WaitOptions extends CallOptions {
   notFoundGraceMs?: number;
   /**
    * How many consecutive transient errors are tolerated. The transient errors are: broken connections, timeouts, status
-   * 429, server errors, a response that is not JSON, a signature that is not fresh, and a gateway's 404 for a job that
-   * was found before. Default 3.
+   * 429, server errors, a response that is not JSON, a signature that is not fresh or was made more than two seconds
+   * before that of an earlier response, and a gateway's 404 for a job that was found before. Default 3.
    */
   maxConsecutiveErrors?: number;
   /** Whether every poll requests image links. Default `false`. */

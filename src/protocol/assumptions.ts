@@ -124,7 +124,7 @@ export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 export const assumedSettlingMs = 2_000;
 
 /** §6: a status that was signed longer than this, in ms, before a callback does not answer it. */
-export const assumedMaxLagMs = 10_000;
+export const assumedMaxHintLeadMs = 10_000;
 
 /**
  * §6 does not show whether and when the service redelivers a callback. Our response asks the service to wait this long,

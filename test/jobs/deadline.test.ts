@@ -4,7 +4,7 @@ import { HostedClient, HostedPollTimeoutError } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
-import { type Asked, passed, pending, type Reply, serviceOf } from './job-service.js';
+import { type Asked, passed, pending, type Reply, serviceOf, signedAt } from './job-service.js';
 import { outcomeOf, start, steady } from './started-job.js';
 
 const job = { userId: 'user-1', jobId: 'job-1' };
@@ -196,10 +196,12 @@ test.each([
   fakePlatform();
   // Seen by the service's own stopwatch, and signed for its own time: only the client's machine is off.
   const beganAt = performance.now();
+  const startedAt = Date.now();
   const seen: number[] = [];
   const reply = () => {
-    seen.push(Math.round(performance.now() - beganAt));
-    return pending;
+    const passedMs = Math.round(performance.now() - beganAt);
+    seen.push(passedMs);
+    return Response.json(signedAt(startedAt + passedMs - 7, pending));
   };
   const { client } = serviceOf(reply, { clock: platform, maxResponseAgeMs: false, byPlatform: true });
   const options = { jitter: false, deadlineMs: 60_000 } as const;
@@ -230,7 +232,7 @@ test('a given clock that is stepped back delays neither the polls nor the end', 
   const { client } = serviceOf(
     () => {
       seen.push(real.now() - startedAt);
-      return pending;
+      return Response.json(signedAt(real.now() - 7, pending));
     },
     { clock: clock as typeof real, maxResponseAgeMs: false },
   );

@@ -1,6 +1,7 @@
-// What a wait tolerates, and what ends it: unreadable responses, a gateway's 404, our own signatures.
+// What a wait tolerates, and what ends it: unreadable responses, older ones, a gateway's 404, our own signatures.
 
-import { HostedNotFoundError, HostedSignatureError, type Signer } from 'hosted-client';
+import { HostedNotFoundError, HostedSignatureError, type Signer, type WaitOptions } from 'hosted-client';
+import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { rejection, sign } from '../support/fake-fetch.js';
 import { type Asked, passed, pending, type Reply, serviceOf, signedAt } from './job-service.js';
@@ -78,6 +79,105 @@ test('a 404 of a job that was never seen ends a wait after the grace, whoever se
   await clock.advance(5_000);
 
   expect(await failed).toMatchObject({ code: 'not_found', serviceCode: null });
+});
+
+/** A status that was signed so many ms before the first one of its wait. */
+const signedBefore = (ms: number, record: (asked: Asked) => object) => (asked: Asked, before: readonly Asked[]) => {
+  const first = Date.parse((before[0] ?? asked).timestamp);
+  return Response.json(signedAt(first - 7 - ms, record(asked)));
+};
+const stillPending = () => pending;
+
+test.each([
+  [2_000, [0, 2_000]],
+  [2_001, [0, 2_000, 5_000]],
+])('a status that was signed %d ms before the newest of its wait ends it or not: polls at %j', async (ms, polls) => {
+  const replies = [stillPending, signedBefore(ms, passed), passed];
+  const { client, clock, polledAt } = serviceOf((asked, before) => replies[before.length]?.(asked, before) ?? pending);
+
+  const waited = client.jobs.waitForCompletion(job, steady);
+  await clock.advance(10_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(polledAt()).toEqual(polls);
+});
+
+test('statuses that are each a little older do not lead to one that is much older', async () => {
+  const replies = [0, 1_500, 3_000].map((ms) => signedBefore(ms, stillPending));
+  const { client, clock } = serviceOf((asked, before) => replies[before.length]?.(asked, before) ?? passed(asked));
+  const reasons: unknown[] = [];
+
+  const onPoll: WaitOptions['onPoll'] = ({ error }) => reasons.push(error && 'reason' in error && error.reason);
+  const waited = client.jobs.waitForCompletion(job, { ...steady, onPoll });
+  await clock.advance(20_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(reasons).toEqual([null, null, 'stale', null]);
+});
+
+test('an older status that comes too often in a row ends a wait, and watch() yields none of them', async () => {
+  const replies = [stillPending, stillPending];
+  const older = signedBefore(2_001, passed);
+  const { client, clock } = serviceOf((asked, before) => replies[before.length]?.() ?? older(asked, before));
+  const seen: string[] = [];
+
+  const failed = rejection(
+    (async () => {
+      for await (const { state } of client.jobs.watch(job, steady)) seen.push(state);
+    })(),
+  );
+  await clock.advance(60_000);
+
+  expect(await failed).toMatchObject({
+    code: 'signature',
+    reason: 'stale',
+    operation: 'jobs.status',
+    outcome: 'answered',
+    attempts: 1,
+    message: expect.stringContaining('more than two seconds before an earlier response of this wait'),
+  });
+  expect(seen).toEqual(['pending', 'pending']);
+});
+
+test('a newer status of one job makes none of another job stale, and each wait begins anew', async () => {
+  const { client, clock } = serviceOf((asked, before) => {
+    if (asked.jobId === 'job-1') return before.length === 0 ? pending : passed(asked);
+    return signedBefore(60_000, passed)(asked, before);
+  });
+  const ends: unknown[] = [];
+
+  const waited = (async () => {
+    const jobs = [job, { userId: 'user-1', jobId: 'job-2' }];
+    for await (const { job: ended, status } of client.jobs.waitForAll(jobs, { ...steady, concurrency: 1 })) {
+      ends.push([ended.jobId, status?.state]);
+    }
+    ends.push((await client.jobs.waitForCompletion({ userId: 'user-1', jobId: 'job-2' })).state);
+  })();
+  await clock.advance(10_000);
+  await waited;
+
+  expect(ends).toEqual([['job-2', 'succeeded'], ['job-1', 'succeeded'], 'succeeded']);
+});
+
+test('where responses repeat our timestamp, a clock that is set back makes no status stale', async () => {
+  const clock = createTestClock();
+  let setBackMs = 0;
+  const { client } = serviceOf(
+    (asked, before) => {
+      setBackMs = 60_000;
+      const record = before.length < 2 ? pending : passed(asked);
+      return Response.json({ ...record, timestamp: asked.timestamp, sec_key: sign(asked.timestamp) });
+    },
+    {
+      clock: { now: () => clock.now() - setBackMs, sleep: clock.sleep },
+      wire: { echoesTimestamp: true },
+    },
+  );
+
+  const waited = client.jobs.waitForCompletion(job, { ...steady, maxConsecutiveErrors: 0 });
+  await clock.advance(10_000);
+
+  expect((await waited).state).toBe('succeeded');
 });
 
 /** Verifies what a signature decodes to, so that it accepts other spellings of it. */
