@@ -53,6 +53,9 @@ export function readResponse<Input, Output>(
   const { flaw } = response;
   if (flaw === 'redirect' || flaw === 'too_large') throw errors.createUnusable(flaw);
   if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, errors);
+  // §4: a successful response has the status 200. Links are also created with 202, but a status of a job decides about a
+  // person, and no service is known to send it with another 2xx.
+  if (call.operation.route.host === 'jobs' && status !== 200) throw errors.createUnusable('shape', mustBeOk);
   const finish = (signedAt: Date | null): CallResult<Output> => {
     const shape: Issue[] = [];
     const mismatch: Issue[] = [];
@@ -66,6 +69,8 @@ export function readResponse<Input, Output>(
   const signedAt = verifyResponse(properties, received, errors);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
 }
+
+const mustBeOk: readonly Issue[] = [{ path: '', message: 'must come with HTTP status 200' }];
 
 // Only a response that rejects our authentication may correct the time that we sign.
 function learnSkew({ response, attempt }: Received): void {

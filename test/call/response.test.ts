@@ -631,6 +631,25 @@ test.each(otherJob)('jobs.status() rejects a response with another %s', async (_
   expect(sent).toHaveLength(2);
 });
 
+test.each([201, 202, 203, 206, 299])(
+  'jobs.status() rejects a response with HTTP status %i, however genuine',
+  async (status) => {
+    const respond = (record: object) => Response.json(signed(record), { status });
+    const { client } = clientOf([respond(answered({})), respond({ job_complete: false })]);
+
+    const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
+
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(HostedResponseError);
+      expect(error).toMatchObject({
+        reason: 'shape',
+        status,
+        issues: [{ path: '', message: 'must come with HTTP status 200' }],
+      });
+    }
+  },
+);
+
 test('jobs.status() takes ids that are equal as text, and compares neither empty ones nor history', async () => {
   const query = { userId: '123', jobId: '0456' };
   const params = { user_id: '', job_id: '0456', job_type: 4 };
