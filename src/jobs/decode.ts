@@ -6,7 +6,7 @@
  */
 
 import type { DecodeContext } from '../call/operation.js';
-import { assumedMaxEntries } from '../protocol/assumptions.js';
+import { assumedMaxEntries, assumedSuccessCodes } from '../protocol/assumptions.js';
 import { toDate } from '../protocol/date-time.js';
 import { toUrl } from '../protocol/http-url.js';
 import {
@@ -54,6 +54,11 @@ export function decodeStatus(wire: Properties, job: JobRef, context: DecodeConte
   expectId('job_id', jobId, job.jobId);
   expectId('result.PartnerParams.user_id', named?.userId, job.userId);
   expectId('result.PartnerParams.job_id', named?.jobId, job.jobId);
+  // No other code is known to come with a success (§7), and a code may mean that the job or the user has a problem.
+  if (isComplete && isSuccess && code !== null && !assumedSuccessCodes.has(code)) {
+    const codes = [...assumedSuccessCodes].join(' or ');
+    reportMismatch('code', `must be ${codes} or missing, because the job has succeeded`);
+  }
   // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
   // status is not checked, because it may have very few fields.
   if (isComplete && isSuccess && namesJob && jobId === null && isAbsent(named?.jobId)) {

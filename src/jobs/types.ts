@@ -111,7 +111,10 @@ interface JobStatusBase extends JobRef {
   readonly complete: boolean;
   /** The verdict: whether the user was enrolled or authenticated. It is false while the job is pending. */
   readonly success: boolean;
-  /** The service's code (§7); null if the service sent none. The code does not decide the `state`. */
+  /**
+   * The service's code (§7); null if the service sent none. The code does not decide the `state`, but a status that says
+   * the job succeeded is rejected if it has another code than 2302.
+   */
   readonly code: JobStatusCode | null;
   /** The `result` field, if the service sent it as a string; otherwise null. */
   readonly message: string | null;

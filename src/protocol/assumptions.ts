@@ -171,6 +171,12 @@ export const assumedCodes: ReadonlyMap<string, CodeMeaning> = new Map([
   ['2313', 'api'],
 ]);
 
+/**
+ * §7 lists 2302 for "no error", and no other code of a job that succeeded. A status that says the job succeeded, but has
+ * a code outside this set, is rejected. A code may be missing.
+ */
+export const assumedSuccessCodes: ReadonlySet<string> = new Set(['2302']);
+
 /** §7: if a response with status 429 has this code, an ID number is blocked, and waiting does not help. */
 export const assumedBlockedCode = '2222';
 

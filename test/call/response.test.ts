@@ -166,22 +166,6 @@ test.each([501, 505, 507, 511, 599])('links.get() rejects once with HostedServer
   expect(sent).toHaveLength(1);
 });
 
-test.each(['2302', '2307', '2310', '2314', '2399', '0810', 2302, 2314])(
-  'jobs.status() hands code %j over as data while job_complete can be read',
-  async (code) => {
-    const { client } = clientOf([
-      signed({ job_complete: false, code }),
-      signed({ job_complete: true, job_success: true, job_id: job.jobId, code }),
-      signed({ job_complete: 'true', job_success: 'FALSE', code }),
-    ]);
-
-    const states = [await client.jobs.status(job), await client.jobs.status(job), await client.jobs.status(job)];
-
-    expect(states.map(({ state }) => state)).toEqual(['pending', 'succeeded', 'failed']);
-    expect(states.map((status) => status.code)).toEqual([String(code), String(code), String(code)]);
-  },
-);
-
 test('jobs.status() is pending while job_complete is false, whatever job_success says', async () => {
   const { client } = clientOf(signed({ job_complete: false, job_success: true, code: '2302' }));
 

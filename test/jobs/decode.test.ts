@@ -281,7 +281,7 @@ test.each<[unknown, string | null]>([
   [undefined, null],
   ['', null],
 ])('jobs.status() reads code %j as %j', async (code, expected) => {
-  expect((await status({ ...completed, code })).code).toBe(expected);
+  expect((await status({ ...completed, job_success: false, code })).code).toBe(expected);
   expect((await status({ ...pending, code })).code).toBe(expected);
 });
 

@@ -27,6 +27,30 @@ test.each([
   expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path, message }] });
 });
 
+const named = { user_id: 'user-1', job_id: 'job-1', job_complete: true };
+
+test.each([['2302'], [2302], [''], [null], [undefined]])('a success with the code %j is one', async (code) => {
+  const { client } = clientOf(signed({ ...named, job_success: true, code }));
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', success: true });
+});
+
+test.each(['2307', 2310, '2314', '2399', '0810', '0', '02302', '2302 ', 'REVIEW'])(
+  'a success with the code %j is a mismatch, and a job that failed or is pending may have it',
+  async (code) => {
+    const failed = { ...named, job_success: false, code };
+    const pending = { ...named, job_complete: false, job_success: true, code };
+    const { client } = clientOf([signed({ ...named, job_success: true, code }), signed(failed), signed(pending)]);
+
+    const error = await rejection(client.jobs.status(job), HostedResponseError);
+
+    const message = 'must be 2302 or missing, because the job has succeeded';
+    expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path: 'code', message }] });
+    expect(await client.jobs.status(job)).toMatchObject({ state: 'failed', code: String(code) });
+    expect(await client.jobs.status(job)).toMatchObject({ state: 'pending', code: String(code) });
+  },
+);
+
 test('a success that names its job in PartnerParams alone is one', async () => {
   const result = { PartnerParams: { job_id: 'job-1' } };
   const { client } = clientOf(signed({ job_complete: true, job_success: true, result }));
