@@ -169,7 +169,7 @@ test('where responses repeat our timestamp, a clock that is set back makes no st
       return Response.json({ ...record, timestamp: asked.timestamp, sec_key: sign(asked.timestamp) });
     },
     {
-      clock: { now: () => clock.now() - setBackMs, sleep: clock.sleep },
+      clock: { ...clock, now: () => clock.now() - setBackMs },
       wire: { echoesTimestamp: true },
     },
   );

@@ -32,12 +32,12 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test.each<[string, string, string?]>([
+test.each<readonly string[]>([
   ['an unknown field', '{"unknown":NUMBERS}'],
   ['an unknown field with a signature', '{"unknown":{"list":NUMBERS,"signature":"s"}}'],
   ['an unknown field, while Object.prototype is polluted,', '{"unknown":NUMBERS}', 'pollutes'],
   ['one of the actions', '{"unknown":"u","Actions":{"Liveness_Check":NUMBERS}}'],
-])('a process of 256 MiB reads %s of four million entries', async (_place, result, ...polluted) => {
+])('a process of 256 MiB reads %s of four million entries', async (_field, result, ...polluted) => {
   const given = ['--max-old-space-size=256', program, `"result":${result}`, ...polluted];
 
   const { stdout } = await promisify(execFile)(process.execPath, given);
