@@ -21,10 +21,11 @@ const writePage = (number: number) => ({
 });
 
 /** Returns the body of a valid response. */
-export function bodyFor(path: string, body: { job_id?: string; page?: number }): object {
+export function bodyFor(path: string, body: { user_id?: string; job_id?: string; page?: number }): object {
   if (path.endsWith('/job_status')) {
-    const { job_id } = body;
-    return sign(job_id === 'pending' ? { job_complete: false } : { job_complete: true, job_success: true, job_id });
+    const { user_id, job_id } = body;
+    if (job_id === 'pending') return sign({ job_complete: false });
+    return sign({ job_complete: true, job_success: true, user_id, job_id });
   }
   return path.endsWith('/list') ? writePage(body.page ?? 1) : link;
 }

@@ -44,31 +44,35 @@ export function decodeStatus(wire: Properties, job: JobRef, context: DecodeConte
   if (isComplete && isSuccess === null) {
     report('job_success', 'must be true, false, "true" or "false", because the job is complete');
   }
-  // The signature does not cover the body, so the ids are compared with the requested ids. The ids of history entries
-  // are not compared: even in genuine responses they may differ.
-  const named = result?.partnerParams;
-  const expectId = (path: string, id: string | null | undefined, expected: string) => {
-    if (!isAbsent(id) && id !== expected) reportMismatch(path, 'must be the id of the requested job');
-  };
-  expectId('user_id', userId, job.userId);
-  expectId('job_id', jobId, job.jobId);
-  expectId('result.PartnerParams.user_id', named?.userId, job.userId);
-  expectId('result.PartnerParams.job_id', named?.jobId, job.jobId);
+  const succeeds = isComplete && isSuccess === true;
   // No other code is known to come with a success (§7), and a code may mean that the job or the user has a problem.
-  if (isComplete && isSuccess && code !== null && !assumedSuccessCodes.has(code)) {
+  if (succeeds && code !== null && !assumedSuccessCodes.has(code)) {
     const codes = [...assumedSuccessCodes].join(' or ');
     reportMismatch('code', `must be ${codes} or missing, because the job has succeeded`);
   }
-  // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
-  // status is not checked, because it may have very few fields.
-  if (isComplete && isSuccess && namesJob && jobId === null && isAbsent(named?.jobId)) {
-    const place = 'must be at the top of the response or in "result.PartnerParams", because the job has succeeded';
-    reportMismatch('job_id', place);
-  }
+  // The signature does not cover the body, so the ids are compared with the requested ids. The ids of history entries
+  // are not compared: even in genuine responses they may differ. Callers act on "succeeded", so this status must name
+  // both ids: otherwise, it could belong to any user or job. A failed status may have very few fields.
+  const named = result?.partnerParams;
+  const compare = (
+    field: 'user_id' | 'job_id',
+    expected: string,
+    ids: readonly [string | null, string | undefined | null],
+  ) => {
+    const [atTop, inParams] = ids;
+    if (!isAbsent(atTop) && atTop !== expected) reportMismatch(field, mustBeRequested);
+    if (!isAbsent(inParams) && inParams !== expected) reportMismatch(`result.PartnerParams.${field}`, mustBeRequested);
+    if (succeeds && namesJob && ids.every(isAbsent)) reportMismatch(field, mustBeNamed);
+  };
+  compare('user_id', job.userId, [userId, named?.userId]);
+  compare('job_id', job.jobId, [jobId, named?.jobId]);
   // §2.4: a job without a final status is pending, even if the response has other signs of success.
-  const verdict = isComplete ? (isSuccess ? succeeded : failed) : pending;
+  const verdict = isComplete ? (succeeds ? succeeded : failed) : pending;
   return { ...verdict, userId: job.userId, jobId: job.jobId, code, message, result, imageLinks, history, signedAt };
 }
+
+const mustBeRequested = 'must be the id of the requested job';
+const mustBeNamed = 'must be at the top of the response or in "result.PartnerParams", because the job has succeeded';
 
 const pending = { state: 'pending', complete: false, success: false } as const;
 const failed = { state: 'failed', complete: true, success: false } as const;

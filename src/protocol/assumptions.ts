@@ -51,8 +51,9 @@ export interface WireOptions {
   /** How `image_links` and `history` are written in a request: `true` or `"true"`. Default `'boolean'`. */
   jobFlags?: 'boolean' | 'string';
   /**
-   * Whether the status of a job that succeeded has the job id, in `job_id` or in `result.PartnerParams`. If true, a
-   * status without the job id is rejected with a `HostedResponseError` (`mismatch`). Default `true`.
+   * Whether the status of a job that succeeded has both ids: `user_id` and `job_id`, each at the top or in
+   * `result.PartnerParams`. If true, a status without one of them is rejected with a `HostedResponseError` (`mismatch`).
+   * Default `true`.
    */
   namesJob?: boolean;
 }

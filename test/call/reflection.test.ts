@@ -36,6 +36,7 @@ const mirror =
     Response.json({
       job_complete: true,
       job_success: true,
+      user_id: 'user-1',
       job_id: 'job-1',
       timestamp: body.timestamp,
       ...answerOf(body),
@@ -54,7 +55,14 @@ const strictly = { wire: { echoesTimestamp: false } };
 function mirrorOfEarlier(sent: () => readonly SentRequest[], index = 0): Reply {
   return () => {
     const { timestamp, sec_key } = sent()[index]?.body ?? {};
-    return Response.json({ job_complete: true, job_success: true, job_id: 'job-1', timestamp, sec_key });
+    return Response.json({
+      job_complete: true,
+      job_success: true,
+      user_id: 'user-1',
+      job_id: 'job-1',
+      timestamp,
+      sec_key,
+    });
   };
 }
 
@@ -232,6 +240,7 @@ test.each(lenientSigners)(
         return Response.json({
           job_complete: true,
           job_success: true,
+          user_id: 'user-1',
           job_id: 'job-1',
           timestamp,
           sec_key: spell(String(sec_key)),
@@ -672,6 +681,7 @@ test.each(['iso', 'epoch-ms', 'epoch-s'] as const)(
           return Response.json({
             job_complete: true,
             job_success: true,
+            user_id: 'user-1',
             job_id: 'job-1',
             timestamp,
             [step.member]: sec_key,

@@ -34,7 +34,8 @@ const iso = (offsetMs: number) => new Date(now + offsetMs).toISOString();
 const linkOperations = operations.filter(({ name }) => name !== 'jobs.status');
 
 /** A response to job status, signed with `signature` alone. */
-const answered = (members: object) => ({ job_complete: true, job_success: true, job_id: job.jobId, ...members });
+const ids = { user_id: job.userId, job_id: job.jobId };
+const answered = (members: object) => ({ job_complete: true, job_success: true, ...ids, ...members });
 
 // Statuses and codes --------------------------------------------------------
 
@@ -646,20 +647,23 @@ test('jobs.status() takes ids that are equal as text, and compares neither empty
   expect(status).toMatchObject({ state: 'succeeded', ...query });
 });
 
-/** Ways in which the status of a job that succeeded names no job, though it has much else. */
-const nameless: readonly [string, object][] = [
-  ['at all', {}],
-  ['but empty ids', { job_id: '', result: { PartnerParams: { job_id: '' } } }],
-  ['but null', { job_id: null, result: { PartnerParams: { job_id: null } } }],
-  ['but its user', { user_id: job.userId, result: { PartnerParams: { user_id: job.userId, job_type: 4 } } }],
-  ['in a result that is a string', { result: `job ${job.jobId}` }],
-  ['in a list of partner params', { result: { PartnerParams: [] } }],
-  ['but in its history', { history: [{ PartnerParams: { user_id: job.userId, job_id: job.jobId } }] }],
-  ['but the service’s own', { result: { HostedJobID: job.jobId } }],
-  ['but in a field of another name', { jobId: job.jobId, JOB_ID: job.jobId, PartnerParams: { job_id: job.jobId } }],
+const both = ['user_id', 'job_id'];
+
+/** Ways in which the status of a job that succeeded does not name both ids, and which ones it lacks. */
+const nameless: readonly [string, object, readonly string[]][] = [
+  ['no id', {}, both],
+  ['empty ids', { user_id: '', job_id: '', result: { PartnerParams: { user_id: '', job_id: '' } } }, both],
+  ['null for ids', { user_id: null, job_id: null, result: { PartnerParams: { job_id: null } } }, both],
+  ['its user alone', { user_id: job.userId, result: { PartnerParams: { user_id: job.userId } } }, ['job_id']],
+  ['its job alone', { job_id: job.jobId, result: { PartnerParams: { job_id: job.jobId } } }, ['user_id']],
+  ['ids in a result that is a string', { result: `user ${job.userId}, job ${job.jobId}` }, both],
+  ['a list of partner params', { result: { PartnerParams: [] } }, both],
+  ['ids in its history', { history: [{ PartnerParams: ids }] }, both],
+  ['the service’s own id', { user_id: job.userId, result: { HostedJobID: job.jobId } }, ['job_id']],
+  ['ids in fields of other names', { ...job, JOB_ID: job.jobId, USER_ID: job.userId, PartnerParams: ids }, both],
 ];
 
-test.each(nameless)('jobs.status() rejects a success that names no job %s', async (_what, members) => {
+test.each(nameless)('jobs.status() rejects a success that has %s', async (_what, members, lacking) => {
   const record = { job_complete: true, job_success: true, code: '2302', ...members };
   const { client } = clientOf([signed(record), signed(record, { member: 'signature' })]);
 
@@ -667,71 +671,63 @@ test.each(nameless)('jobs.status() rejects a success that names no job %s', asyn
 
   for (const error of errors) {
     expect(error).toBeInstanceOf(HostedResponseError);
-    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path: 'job_id' }] });
+    const issues = lacking.map((path) => ({ path }));
+    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues });
   }
 });
 
-test.each(nameless)(
-  'jobs.status() takes a job that failed or is pending, and names no job %s',
-  async (_what, members) => {
-    const failed = { job_complete: true, job_success: false, ...members };
-    const pending = { job_complete: false, job_success: true, ...members };
-    const { client } = clientOf([signed(failed), signed(pending)]);
+test.each(nameless)('jobs.status() takes a job that failed or is pending, and has %s', async (_what, members) => {
+  const failed = { job_complete: true, job_success: false, ...members };
+  const pending = { job_complete: false, job_success: true, ...members };
+  const { client } = clientOf([signed(failed), signed(pending)]);
 
-    expect(await client.jobs.status(job)).toMatchObject({ state: 'failed', ...job });
-    expect(await client.jobs.status(job)).toMatchObject({ state: 'pending', ...job });
-  },
-);
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'failed', ...job });
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'pending', ...job });
+});
 
-test.each(nameless)('wire.namesJob of false takes a success that names no job %s', async (_what, members) => {
+test.each(nameless)('wire.namesJob of false takes a success that has %s', async (_what, members) => {
   const record = signed({ job_complete: true, job_success: true, ...members });
   const { client } = clientOf(record, { wire: { namesJob: false } });
 
   expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', ...job });
 });
 
-test('wire.namesJob of false still rejects the success of another job', async () => {
-  const { client } = clientOf(signed(answered({ job_id: 'job-2' })), { wire: { namesJob: false } });
+test.each(both)('wire.namesJob of false still rejects the success of another %s', async (path) => {
+  const { client } = clientOf(signed(answered({ [path]: 'other' })), { wire: { namesJob: false } });
 
   const error = await rejection(client.jobs.status(job));
 
-  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'job_id' }] });
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path }] });
 });
 
 test.each<[string, object]>([
-  ['at its top', { job_id: job.jobId }],
-  ['in result.PartnerParams', { result: { PartnerParams: { job_id: job.jobId } } }],
-  ['in both', { job_id: job.jobId, user_id: job.userId, result: { PartnerParams: { job_id: job.jobId } } }],
-  ['at its top, and empty beside it', { job_id: job.jobId, result: { PartnerParams: { job_id: '' } } }],
-])('jobs.status() takes a success that names the job %s', async (_where, members) => {
+  ['at its top', ids],
+  ['in result.PartnerParams', { result: { PartnerParams: ids } }],
+  ['in both', { ...ids, result: { PartnerParams: ids } }],
+  ['one here, one there', { user_id: job.userId, result: { PartnerParams: { job_id: job.jobId } } }],
+  ['at its top, and empty beside it', { ...ids, result: { PartnerParams: { user_id: '', job_id: '' } } }],
+])('jobs.status() takes a success that has both ids %s', async (_where, members) => {
   const { client } = clientOf(signed({ job_complete: true, job_success: true, ...members }));
 
   expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', ...job });
 });
 
-test.each(['job_id', 'PartnerParams', 'result'])(
-  'jobs.status() takes no name of a job from the prototype of all objects ("%s")',
-  async (name) => {
-    const value = {
-      job_id: job.jobId,
-      result: { PartnerParams: { job_id: job.jobId } },
-      PartnerParams: { job_id: job.jobId },
-    };
-    const { client } = clientOf(
-      signed({ job_complete: true, job_success: true, ...(name === 'job_id' ? {} : { result: {} }) }),
-    );
-    const descriptor = { value: value[name as keyof typeof value], configurable: true, writable: true };
-    Object.defineProperty(Object.prototype, name, descriptor);
-    const error = await rejection(client.jobs.status(job)).finally(() =>
-      Reflect.deleteProperty(Object.prototype, name),
-    );
+test.each<[string, unknown, object, readonly string[]]>([
+  ['user_id', job.userId, { job_id: job.jobId }, ['user_id']],
+  ['job_id', job.jobId, { user_id: job.userId }, ['job_id']],
+  ['PartnerParams', ids, { result: {} }, both],
+  ['result', { PartnerParams: ids }, {}, both],
+])('jobs.status() takes no id from "%s" of the prototype of all objects', async (name, value, members, lacking) => {
+  const { client } = clientOf(signed({ job_complete: true, job_success: true, ...members }));
+  Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
+  const error = await rejection(client.jobs.status(job)).finally(() => Reflect.deleteProperty(Object.prototype, name));
 
-    expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'job_id' }] });
-  },
-);
+  const issues = lacking.map((path) => ({ path }));
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues });
+});
 
 test('jobs.status() does not take 456 for the job 0456', async () => {
-  const { client } = clientOf(signed(answered({ job_id: 456 })));
+  const { client } = clientOf(signed(answered({ user_id: 123, job_id: 456 })));
 
   const error = await rejection(client.jobs.status({ userId: '123', jobId: '0456' }));
 

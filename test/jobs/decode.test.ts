@@ -8,7 +8,7 @@ import { job, jobInSampleSpelling, jobInTableSpelling, selfieAddress } from '../
 import { clientOf, now, type Reply, rejection, sign, signed } from '../support/fake-fetch.js';
 
 const pending = { job_complete: false, job_success: false, code: '2314' };
-const completed = { job_complete: true, job_success: true, code: '2302', job_id: job.jobId };
+const completed = { job_complete: true, job_success: true, code: '2302', user_id: job.userId, job_id: job.jobId };
 
 const ask = (answer: Reply, options: Partial<HostedClientOptions> = {}) =>
   clientOf(answer, options).client.jobs.status({ ...job, imageLinks: true, history: true });
@@ -26,7 +26,7 @@ async function resultsOf(members: object) {
 /** A response as it is written, where an object of ours could not say it; signed at the test's time. */
 function raw(members: string): Response {
   const timestamp = new Date(now).toISOString();
-  const text = `{"timestamp":"${timestamp}","sec_key":"${sign(timestamp)}","job_id":"${job.jobId}",${members}}`;
+  const text = `{"timestamp":"${timestamp}","sec_key":"${sign(timestamp)}","user_id":"${job.userId}","job_id":"${job.jobId}",${members}}`;
   return new Response(text, { headers: { 'content-type': 'application/json' } });
 }
 

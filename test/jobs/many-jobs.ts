@@ -35,7 +35,7 @@ export function start({ latencyMs = 0 } = {}) {
   let inFlight = 0;
   let mostInFlight = 0;
 
-  async function answerTo(jobId: string): Promise<Response> {
+  async function answerTo(userId: string, jobId: string): Promise<Response> {
     const course = courses.get(jobId);
     if (course === undefined) return Response.json({ error: 'Job not found', code: '2304' }, { status: 400 });
     if ('answer' in course) {
@@ -43,7 +43,8 @@ export function start({ latencyMs = 0 } = {}) {
       return given instanceof Response ? given : signedNow(given);
     }
     if (clock.now() - startedAt < course.completeAt) return signedNow(pendingRecord);
-    return signedNow({ job_complete: true, job_success: course.success ?? true, code: '2302', job_id: jobId });
+    const ids = { user_id: userId, job_id: jobId };
+    return signedNow({ job_complete: true, job_success: course.success ?? true, code: '2302', ...ids });
   }
 
   function signedNow(record: object): Response {
@@ -52,13 +53,13 @@ export function start({ latencyMs = 0 } = {}) {
   }
 
   const fetch = async (_url: unknown, init: RequestInit = {}) => {
-    const { job_id: jobId } = JSON.parse(String(init.body)) as { job_id: string };
+    const { user_id: userId, job_id: jobId } = JSON.parse(String(init.body)) as Record<'user_id' | 'job_id', string>;
     polls.push({ jobId, at: clock.now() - startedAt });
     inFlight += 1;
     mostInFlight = Math.max(mostInFlight, inFlight);
     try {
       if (latencyMs > 0) await clock.sleep?.(latencyMs, init.signal ?? undefined);
-      return await answerTo(jobId);
+      return await answerTo(userId, jobId);
     } finally {
       inFlight -= 1;
     }

@@ -262,7 +262,9 @@ test('the failure of one job is its own entry, and the others go on', async () =
   const good = job('good', { completeAt: 3_000 });
   const unknown = { userId: 'user-1', jobId: 'unknown' };
   const misshapen = job('misshapen', { answer: () => ({ code: '2302' }) });
-  const another = job('another', { answer: () => ({ job_complete: true, job_success: true, job_id: 'other' }) });
+  const another = job('another', {
+    answer: () => ({ job_complete: true, job_success: true, user_id: 'user-1', job_id: 'other' }),
+  });
   const refused = job('refused', { answer: () => Response.json({ code: '2305' }, { status: 401 }) });
   const never = job('never');
   const blank = { userId: ' ', jobId: 'job-1' };

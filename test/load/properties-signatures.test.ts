@@ -99,7 +99,7 @@ test('a signed request always verifies by node:crypto, and never with one bit of
 
 test('a signed job status is trusted, and never with one bit of timestamp, partner or signature changed', async () => {
   const property = fc.asyncProperty(fc.nat(), fc.constantFrom('sec_key', 'signature'), async (number, member) => {
-    const answer = signed({ job_complete: true, job_success: true, job_id: 'job-1' }, { member });
+    const answer = signed({ job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1' }, { member });
     const changed = (name: string) => ({ ...answer, [name]: withBitChanged(String(answer[name]), number) ?? 'x' });
     const ask = (reply: object, partner = partnerId) =>
       clientOf(reply, { maxRetries: 0, partnerId: partner }).client.jobs.status({ userId: 'user-1', jobId: 'job-1' });

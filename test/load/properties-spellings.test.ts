@@ -373,14 +373,17 @@ test('any wire spelling of a job status decodes to the same clean status', async
     const success = state === 'succeeded';
     // A job that succeeded has no other code.
     const code = success && clean.code !== null ? '2302' : clean.code;
-    // A job that succeeded is named, here or there.
-    const mayLeaveOut = !success || said.result?.partnerParams?.jobId === job.jobId;
+    // A job that succeeded has each of its ids, here or there.
+    const spellId = (name: 'userId' | 'jobId', ...spellings: readonly unknown[]) => {
+      const mayLeaveOut = !success || said.result?.partnerParams?.[name] === job[name];
+      return choose<unknown>(job[name], ...spellings, ...(mayLeaveOut ? [undefined, null, ''] : []));
+    };
     const address = selfie && presigned(selfie);
     const entries = history?.map((entry) => spellEntry(entry, choose));
     const record = {
       ...spellSignature(signedAt, choose),
-      user_id: choose<unknown>(job.userId, undefined, null, ''),
-      job_id: choose<unknown>(job.jobId, Number(job.jobId), ...(mayLeaveOut ? [undefined, null, ''] : [])),
+      user_id: spellId('userId'),
+      job_id: spellId('jobId', Number(job.jobId)),
       job_complete: spellFlag(complete, choose),
       job_success: complete
         ? spellFlag(success, choose)

@@ -374,7 +374,11 @@ vectorTest('every value of JSONTestSuite in an unknown field of a link and a res
   const linkAround = (text: Uint8Array) => inMember({ ...link, unknown: '~here~' }, '~here~', text);
   const jobAround = (text: Uint8Array) => {
     const result = { ResultText: 'Enroll User', unknown: '~here~' };
-    return inMember(signed({ job_complete: true, job_success: true, job_id: job.jobId, result }), '~here~', text);
+    return inMember(
+      signed({ job_complete: true, job_success: true, user_id: job.userId, job_id: job.jobId, result }),
+      '~here~',
+      text,
+    );
   };
 
   await expectAllRight(
@@ -479,6 +483,7 @@ naughtyTest('a naughty string in the text fields of a response comes byte for by
   const ofJob = signed({
     job_complete: true,
     job_success: 'true',
+    user_id: job.userId,
     job_id: job.jobId,
     result: entry,
     history: [entry],

@@ -28,6 +28,7 @@ async function entryOf(entry: object): Promise<HistoryEntry | undefined> {
     job_complete: true,
     job_success: true,
     code: '2302',
+    user_id: anyJob.userId,
     job_id: anyJob.jobId,
     history: [entry],
   });

@@ -106,7 +106,14 @@ test('isRecord() is true of objects, and of no list, function or null', () => {
 const bare = { link_url: 'https://links.hosted.test/1', ref_id: linkRefId };
 const meta = { currentPage: 1, limit: 20, totalCount: 1, totalPages: 1 };
 const statuses = [
-  { job_complete: true, job_success: true, job_id: job.jobId, result: { ResultText: 'x' }, history: [{}] },
+  {
+    job_complete: true,
+    job_success: true,
+    user_id: job.userId,
+    job_id: job.jobId,
+    result: { ResultText: 'x' },
+    history: [{}],
+  },
   { job_complete: false },
   { job_complete: true, job_success: false, result: {}, history: {}, image_links: {} },
   jobInTableSpelling,

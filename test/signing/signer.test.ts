@@ -514,7 +514,7 @@ test('a client with ed25519() signs its requests and trusts responses by the ser
 
 // Answers -------------------------------------------------------------------
 
-const record = { job_complete: true, job_success: true, job_id: job.jobId };
+const record = { job_complete: true, job_success: true, user_id: job.userId, job_id: job.jobId };
 const anyAge = { maxResponseAgeMs: false } as const;
 
 test.each<[unknown]>([[''], [2 ** 53], [2 ** 60], [now + 0.5], [true], [null], [{}], [[]], [['text']]])(
