@@ -33,6 +33,8 @@ export interface Encoded {
 /** The facts that decoding may use besides the response itself, and its reports. */
 export interface DecodeContext {
   readonly wire: Wire;
+  /** When the response was received, by this machine's clock, in ms since the epoch. */
+  readonly now: number;
   /** When the service signed the response; null if there is no signature, or if the timestamp is not a date. */
   readonly signedAt: Date | null;
   /** Reports a field that cannot be read. */

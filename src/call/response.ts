@@ -60,7 +60,12 @@ export function readResponse<Input, Output>(
     const shape: Issue[] = [];
     const mismatch: Issue[] = [];
     const reports = { report: collectIn(shape, maxIssues), reportMismatch: collectIn(mismatch, maxIssues) };
-    const data = call.operation.decode(properties, call.input, { wire: settings.wire, signedAt, ...reports });
+    const data = call.operation.decode(properties, call.input, {
+      wire: settings.wire,
+      now: response.receivedAt,
+      signedAt,
+      ...reports,
+    });
     if (shape.length > 0) throw errors.createUnusable('shape', shape);
     if (mismatch.length > 0) throw errors.createUnusable('mismatch', mismatch);
     const { headers, text } = response;

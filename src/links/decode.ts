@@ -6,8 +6,8 @@
  */
 
 import type { DecodeContext } from '../call/operation.js';
-import { assumedMaxEntries } from '../protocol/assumptions.js';
-import { couldBeDate, toDate } from '../protocol/date-time.js';
+import { assumedMaxAheadMs, assumedMaxEntries } from '../protocol/assumptions.js';
+import { findEarliestTime, toDate } from '../protocol/date-time.js';
 import { toUrl } from '../protocol/http-url.js';
 import {
   extraOf,
@@ -41,14 +41,18 @@ export function decodeCreatedLink(wire: Properties, { report }: DecodeContext): 
 export function decodeUpdatedLink(
   wire: Properties,
   { refId, disables }: { readonly refId: string; readonly disables: boolean },
-  { report, reportMismatch }: DecodeContext,
+  { now, report, reportMismatch }: DecodeContext,
 ): UpdatedLink {
   const url = readUrl(wire, 'link_url', report);
-  compareIds(readIds(wire, report), refId, reportMismatch);
-  // §3: disabling sets `disabled_at`. To be safe, a link with any `disabled_at` is reported as disabled. But in the
-  // response to a request that disables a link, only a date proves success: the strings "false" and "null" do not.
-  if (disables && !(typeof wire.disabled_at === 'string' && couldBeDate(wire.disabled_at))) {
-    reportMismatch('disabled_at', 'must be a date if the link is disabled');
+  const ids = readIds(wire, report);
+  compareIds(ids, refId, reportMismatch);
+  if (disables) {
+    // §3: disabling sets `disabled_at`. To be safe, a link with any `disabled_at` is reported as disabled. But in the
+    // response to a request that disables a link, only the id and a date prove success. The strings "false" and "null"
+    // do not, and with a date in the future, the link is still active.
+    const time = typeof wire.disabled_at === 'string' ? findEarliestTime(wire.disabled_at) : null;
+    if (time === null || time - now > assumedMaxAheadMs) reportMismatch('disabled_at', mustBeDisabled);
+    if (ids.ref_id === null && ids.link_id === null) reportMismatch('ref_id', mustBeThere);
   }
   return {
     refId,
@@ -58,6 +62,9 @@ export function decodeUpdatedLink(
     state: stateOf(wire.disabled_at),
   };
 }
+
+const mustBeDisabled = "must be a date, at most a day ahead of this machine's clock, if the link is disabled";
+const mustBeThere = 'must be there if the link is disabled';
 
 /** Reads the link `refId` (§4.3). */
 export function decodeLink(wire: Properties, refId: string, context: DecodeContext): Link {

@@ -62,8 +62,8 @@ export interface Links {
    * @throws {HostedValidationError} when there is no change, or a change is invalid; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the response is about another link (`mismatch`). After a change with
-   *   `isDisabled: true`, this error is also thrown when the response has no date in `disabled_at` (`mismatch`). The
-   *   link may then still be active.
+   *   `isDisabled: true`, this error is also thrown when the response does not have the id of the link, and a date of at
+   *   most a day ahead in `disabled_at` (`mismatch`). The link may then still be active.
    *
    * @example Add an ID type
    * ```ts
@@ -83,8 +83,8 @@ export interface Links {
    * @param options - Options for this call only.
    * @returns The link's URL, ID types and state. The state is `'disabled'`.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the response has no date in `disabled_at` (`mismatch`). The link may then still
-   *   be active.
+   * @throws {HostedResponseError} when the response does not have the id of the link, and a date of at most a day ahead
+   *   in `disabled_at` (`mismatch`). The link may then still be active.
    *
    * @example Disable a link
    * ```ts

@@ -108,7 +108,7 @@ export type LinkChanges =
 
 /** A link that was changed (§4.2). */
 export interface UpdatedLink {
-  /** The reference id. If the service sends no id, this is the id that was passed to the call. */
+  /** The reference id. If the response has none, this is the id that was passed to the call. */
   readonly refId: string;
   /** The URL for the end user. */
   readonly url: string;

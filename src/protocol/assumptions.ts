@@ -1,8 +1,8 @@
 /**
  * The defaults that fill gaps in the protocol. Maintainers change a default here; users change it with `WireOptions`
  * and the client's options. Two of these defaults are in other files. In `settings.ts`, job status uses the base URL of
- * links if no base URL is set for job status (§4.5). In `date-time.ts`, `couldBeDate` decides which values of
- * `disabled_at` confirm that a link was disabled (§4.2). Section numbers are those of docs/protocol.md.
+ * links if no base URL is set for job status (§4.5). In `date-time.ts`, `findEarliestTime` reads the dates
+ * that confirm that a link was disabled (§4.2). Section numbers are those of docs/protocol.md.
  *
  * @module
  */
@@ -90,6 +90,12 @@ export function completeWire(
  * limit here is rejected before any entry is checked.
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
+
+/**
+ * §4.2 does not show whether a link can be disabled later than now. The response to a request that disables a link may
+ * have a date this far ahead of our clock, in ms: clocks and time zones differ.
+ */
+export const assumedMaxAheadMs = 24 * 60 * 60 * 1000;
 
 /**
  * The signed text is the timestamp, the partner id and this context. No document of the service shows the context (§5).

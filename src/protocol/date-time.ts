@@ -88,42 +88,44 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/**
- * The beginnings of dates, also in forms that {@link parseDateTime} cannot read. The rest of the string does not
- * matter.
- */
-const dateLike: readonly RegExp[] = [
-  // 2026-01-02, 2026/1/2
-  /^(?<year>\d{4})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<day>\d{1,2})(?=$|[TZ ,+-])/,
-  // 20260102
-  /^(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})(?=$|[TZ ])/,
-  // 2/1/2026, 02.01.2026: the first number may be the day or the month. The calendar must have the day.
-  /^(?<day>\d{1,2})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
-  /^(?<month>\d{1,2})(?<mark>[-/.])(?<day>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
-  // Fri, 02 Jan 2026; 2-January-2026
-  /^(?:[a-z]{3,9},? )?(?<day>\d{1,2})[ -](?<name>[a-z]{3})[a-z]{0,6}[ -](?<year>\d{4})(?=$|[T ,])/i,
-  // Fri Jan 02 2026; January 2, 2026
-  /^(?:[a-z]{3,9},? )?(?<name>[a-z]{3})[a-z]{0,6}\.? (?<day>\d{1,2}),? (?<year>\d{4})(?=$|[T ,])/i,
-];
-
 /** A Unix timestamp with 10 digits (seconds) or 13 digits (milliseconds): a date from 2001 to 2286. */
 const epoch = /^[1-9]\d{9}(?:\d{3})?(?:\.\d+)?$/;
 
+/** The day that a string begins with, in any order: `2026-01-02`, `2/1/2026`, `Fri, 02 Jan 2026`, `January 2, 2026`. */
+const dayOfString =
+  /^(?:[a-z]{3,9},? )?(\d{4}|\d{1,2}|[a-z]{3,9})\.?([-/. ])(\d{1,2}|[a-z]{3,9}),?\2(\d{4}|\d{1,2})(?=$|[TZ ,+-])/i;
+
 /**
- * Whether a string could be a date, in any form. Such a string is a Unix timestamp, or begins with a day in 1970 or
- * later. The day is written with digits only, or with an English month name. Words are not dates, and `0000-00-00` is
- * not a date: some systems write it for "no date".
+ * The time of a date in any form, also in forms that {@link parseDateTime} cannot read: a Unix timestamp, or a string
+ * that begins with a real day. If the string does not show the time of day, or if it may be one of two days (`2/1/2026`),
+ * this is the earliest time. Null for anything else: words are no dates, and neither is a day before 1970, such as
+ * `0000-00-00`, which some systems write for "no date".
  */
-export function couldBeDate(text: string): boolean {
+export function findEarliestTime(text: string): number | null {
   const trimmed = text.trim();
-  return epoch.test(trimmed) || dateLike.some((form) => isInCalendar(form.exec(trimmed)?.groups));
+  if (epoch.test(trimmed)) return Number(trimmed) * (Number(trimmed) < 1e10 ? 1_000 : 1);
+  const exact = parseDateTime(trimmed);
+  const times = exact ? [exact.getTime()] : startsOfDays(trimmed);
+  const earliest = Math.min(...times.filter((time) => time >= 0));
+  return Number.isFinite(earliest) ? earliest : null;
 }
 
-function isInCalendar(parts: Readonly<Record<string, string>> | undefined): boolean {
-  if (parts === undefined) return false;
-  const { year, month, day, name = '' } = parts;
-  const monthByName = months.findIndex((known) => known.toLowerCase() === name.toLowerCase()) + 1;
-  return daysTo(Number(year), month === undefined ? monthByName : Number(month), Number(day)) >= 0;
+function startsOfDays(text: string): readonly number[] {
+  const separated = text.replace(/^(\d{4})(\d{2})(\d{2})(?=$|[TZ ])/, '$1-$2-$3');
+  const [, first = '', , second = '', third = ''] = dayOfString.exec(separated) ?? [];
+  const orders = [
+    { year: first, month: second, day: third },
+    { year: third, month: second, day: first },
+    { year: third, month: first, day: second },
+  ];
+  return orders
+    .filter(({ year }) => year.length === 4)
+    .map(({ year, month, day }) => daysTo(Number(year), toMonth(month), Number(day)) * msPerDay);
+}
+
+function toMonth(text: string): number {
+  const name = text.slice(0, 3).toLowerCase();
+  return months.findIndex((month) => month.toLowerCase() === name) + 1 || Number(text);
 }
 
 const msPerDay = 86_400_000;

@@ -792,6 +792,46 @@ test('links.disable() rejects when disabled_at is no date, and links.update() of
   expect(changed).toMatchObject({ state: 'disabled', disabledAt: null });
 });
 
+test.each<[string, string, boolean]>([
+  ['now', isoNow, true],
+  ['years ago', '1999-12-31T23:59:59Z', true],
+  ['a day ahead', iso(86_400_000), true],
+  ['a day and a millisecond ahead', iso(86_400_001), false],
+  ['years ahead', '2099-01-02T03:04:05Z', false],
+  ['tomorrow, without a time', '2026-01-03', true],
+  ['the day after tomorrow, without a time', '2026-01-04', false],
+  ['2 January or 1 February', '02/01/2026', true],
+  ['2 March or 3 February', '03/02/2026', false],
+  ['now, as a Unix timestamp', String(Math.floor(now / 1_000)), true],
+  ['years ahead, as a Unix timestamp', '4102444800000', false],
+])('a disable is confirmed by a date of %s, or not', async (_what, disabled_at, isConfirmed) => {
+  const { client } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at });
+
+  const end = await client.links.disable('ref-1').catch((error: unknown) => error);
+
+  const issues = [{ path: 'disabled_at' }];
+  const refused = { code: 'response', reason: 'mismatch', mayHaveActed: true, issues };
+  expect(end).toMatchObject(isConfirmed ? { state: 'disabled' } : refused);
+});
+
+test.each<[string, object, object]>([
+  ['no id', {}, { reason: 'mismatch', issues: [{ path: 'ref_id' }] }],
+  ['empty ids', { ref_id: '', link_id: '' }, { reason: 'mismatch', issues: [{ path: 'ref_id' }] }],
+  ['another id', { ref_id: 'ref-2' }, { reason: 'mismatch', issues: [{ path: 'ref_id' }] }],
+  ['its link_id alone', { link_id: 'ref-1' }, { state: 'disabled' }],
+])('a disable is confirmed by a response with %s, or not', async (_what, ids, expected) => {
+  const answer = { link_url: 'https://links.hosted.test/1', disabled_at: isoNow, ...ids };
+  const { client } = clientOf(answer);
+
+  expect(await client.links.disable('ref-1').catch((error: unknown) => error)).toMatchObject(expected);
+});
+
+test('a change that disables nothing takes a response without an id', async () => {
+  const { client } = clientOf({ link_url: 'https://links.hosted.test/1', id_types: [], disabled_at: null });
+
+  expect(await client.links.update('ref-1', { idTypes: [] })).toMatchObject({ refId: 'ref-1', state: 'active' });
+});
+
 // Bodies --------------------------------------------------------------------
 
 const okLink = JSON.stringify({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', name: 'Zażółć' });

@@ -110,7 +110,7 @@ test.each<Mismatch>([
       disable,
       { link_url: url, ref_id: 'ref-1', id_types: [], disabled_at },
       'disabled_at',
-      'must be a date if the link is disabled',
+      "must be a date, at most a day ahead of this machine's clock, if the link is disabled",
     ],
   ),
 ])('a response to %s that is not about what was asked is a mismatch', async (_what, call, answer, path, message) => {

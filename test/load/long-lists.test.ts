@@ -98,6 +98,7 @@ function issuesOf(decode: Decode, response: unknown): readonly Issue[] {
   const wire = { brand: 'hosted', namesJob: true } as DecodeContext['wire'];
   decode(response as never, {
     wire,
+    now: 0,
     signedAt: null,
     report: collectIn(issues, maxIssues),
     reportMismatch: collectIn([], maxIssues),
