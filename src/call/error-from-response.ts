@@ -66,8 +66,7 @@ export function createServiceError(received: Received, properties: Properties | 
     attempts: attempt.number,
     requestId,
     retryable,
-    // A gateway can send a timeout or a server error after the service has acted.
-    mayHaveActed: mayHaveActedBefore(attempt) || meaning === 'timeout' || meaning === 'server',
+    mayHaveActed: mayHaveActedBefore(attempt) || !isSurelyRefused(meaning, status),
   };
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
 
@@ -187,6 +186,12 @@ function meaningOf(status: number, code: string | null, properties: Properties |
   if (status >= 500) return 'server';
   if (status >= 400) return 'api';
   return properties?.error ? 'api' : null;
+}
+
+// A gateway can send a timeout or a server error after the service has acted. With a 2xx or 5xx, the service may have
+// acted, too, whatever the code says.
+function isSurelyRefused(meaning: Meaning, status: number): boolean {
+  return status >= 400 && status < 500 && meaning !== 'timeout' && meaning !== 'server';
 }
 
 // After status 429, even a create is retried: with this status, the service says that it did not act.

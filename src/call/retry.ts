@@ -8,7 +8,7 @@
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import type { HostedEvent } from '../events.js';
-import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
+import { assumedMaxRetryAfterMs, assumedRepeatable } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import { durationSince, sleepAbortably } from '../runtime/clock.js';
 import { completeMessage } from '../runtime/tracing-channel.js';
@@ -114,8 +114,8 @@ function beginAttempt<Call extends RunningCall>(call: Call, history: readonly Pa
 
 // A request had no effect if it was never sent, if it was rate-limited (429), or if the service did not accept its
 // signature (for example 401). Any other request may have had an effect.
-function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
-  return outcome !== 'not_sent' && code !== 'rate_limit' && code !== 'authentication';
+function mayHaveHadEffect({ outcome, code, mayHaveActed }: AnyHostedError): boolean {
+  return outcome !== 'not_sent' && code !== 'rate_limit' && (code !== 'authentication' || mayHaveActed);
 }
 
 // The error of a failed clock or signer has no facts about the call, so this function adds them.
@@ -175,7 +175,8 @@ function chooseNewSignature(error: AnyHostedError, attempt: Attempt) {
   const { passingMs } = shared.signingTimes[operation.route.host];
   if (isReflected(error)) return { delayMs: passingMs, retriedFor: 'collision' } as const;
   const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
-  return isTimeCorrected ? ({ delayMs: 0, retriedFor: 'clock' } as const) : null;
+  const isRepeatable = assumedRepeatable[operation.name] || !error.mayHaveActed;
+  return isTimeCorrected && isRepeatable ? ({ delayMs: 0, retriedFor: 'clock' } as const) : null;
 }
 
 function chooseRepeat(error: AnyHostedError, attempt: Attempt) {

@@ -81,9 +81,9 @@ export abstract class HostedError extends Error {
   /**
    * Whether the service may have acted on the request although the call failed. If it is true after `links.create`,
    * look for the link before you create it again. It is true if `outcome` is `'unknown'` or `'answered'`, or if an
-   * earlier attempt of the call may have had an effect. It is also true for a `HostedServerError` or
-   * `HostedTimeoutError` with the outcome `'refused'`: a gateway can send such a response after the service has acted.
-   * It is always false for an operation that only reads, and if no operation was running.
+   * earlier attempt of the call may have had an effect. With the outcome `'refused'`, it is true for a
+   * `HostedServerError` or `HostedTimeoutError`, because a gateway can send such a response after the service has acted,
+   * and for any error response whose status is not a 4xx. It is always false for an operation that only reads, and if no operation was running.
    */
   readonly mayHaveActed: boolean;
 

@@ -21,8 +21,8 @@ export interface Links {
    * Creates a link.
    *
    * The request is retried only if the retry cannot create a second link. There are three cases: the service cannot
-   * have seen the request, it responded with 429, or it rejected the timestamp. A rejected timestamp leads to one
-   * retry, with a corrected clock. After an error whose `mayHaveActed` is true, the link may exist.
+   * have seen the request, it responded with 429, or it rejected the timestamp with a 4xx. A rejected timestamp leads to
+   * one retry, with a corrected clock. After an error whose `mayHaveActed` is true, the link may exist.
    *
    * @typeParam Method - The type of the verification methods in `idTypes`. A string literal must be a known method; a
    *   `string`, as in the `idTypes` of another link, is checked when the call runs.

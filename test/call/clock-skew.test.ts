@@ -80,7 +80,7 @@ const rejections: readonly [string, (offsetMs: number) => Response][] = [
   ['status 403', (offset) => rejectedAt(offset, 403)],
   ['code 2204', (offset) => dated({ error: 'text', code: '2204' }, offset, { status: 400 })],
   ['code 2205', (offset) => dated({ error: 'text', code: '2205' }, offset, { status: 400 })],
-  ['code 2305', (offset) => dated({ code: 2305 }, offset)],
+  ['code 2305', (offset) => dated({ code: 2305 }, offset, { status: 400 })],
 ];
 
 test.each(
@@ -114,6 +114,47 @@ test.each(operations)('what $name has learnt counts for every operation of the c
   await create.call(client);
 
   for (const request of sent.slice(1)) expectAhead(request, 5 * minute);
+});
+
+const codesWithStatuses = ['2204', '2205', '2305'].flatMap((code) =>
+  [200, 202, 400, 401, 403, 404, 422, 500, 502, 503].map((status) => ({ code, status })),
+);
+
+test.each(codesWithStatuses)(
+  'a create that is rejected with code $code and status $status is sent again only after a 4xx',
+  async ({ code, status }) => {
+    const rejected = () => dated({ code }, 5 * minute, { status });
+    const { client, sent } = clientOf([rejected, create.answer()], { clock: recordingClock() });
+
+    const end = await create.call(client).catch((error: unknown) => error);
+
+    const is4xx = status >= 400 && status < 500;
+    const unclear = { code: 'authentication', status, mayHaveActed: true, retryable: false, attempts: 1 };
+    expect(sent).toHaveLength(is4xx ? 2 : 1);
+    expect(end).toMatchObject(is4xx ? { refId: 'ref-1' } : unclear);
+    if (!is4xx) expect((end as Error).message).toContain('the link may exist');
+  },
+);
+
+test.each(operations.filter(({ repeatable }) => repeatable))(
+  '$name that is rejected with a code and status 200 is sent again',
+  async ({ call, answer }) => {
+    const { client, sent } = clientOf([dated({ code: '2205' }, 5 * minute), answer()], { clock: recordingClock() });
+
+    await call(client);
+
+    expect(sent).toHaveLength(2);
+    expectAhead(sent[1], 5 * minute);
+  },
+);
+
+test('a create whose repetition is rejected with status 200 says that the link may exist', async () => {
+  const { client, sent } = clientOf([rejectedAt(5 * minute), dated({ code: '2205' }, 5 * minute)]);
+
+  const error = await rejection(create.call(client));
+
+  expect(sent).toHaveLength(2);
+  expect(error).toMatchObject({ code: 'authentication', mayHaveActed: true, attempts: 2 });
 });
 
 const otherResponses: readonly [string, Reply][] = [

@@ -153,9 +153,11 @@ test.each(
 // Section 4 of docs/protocol.md: all other operations change nothing.
 const writes: readonly string[] = ['links.create', 'links.update'];
 
-// By docs/errors.md: the response was lost or cannot be used, or it may be a proxy's.
-function mayHaveActed({ outcome = 'refused', code }: Row): boolean {
-  return outcome === 'refused' ? code === 'server' || code === 'timeout' : outcome !== 'not_sent';
+// By docs/errors.md: the response was lost or cannot be used, or it may be a proxy's, or is no 4xx.
+function mayHaveActed({ outcome = 'refused', code, reply }: Row): boolean {
+  if (outcome !== 'refused') return outcome !== 'not_sent';
+  const is4xx = reply instanceof Response && reply.status >= 400 && reply.status < 500;
+  return code === 'server' || code === 'timeout' || !is4xx;
 }
 
 test.each([501, 505, 507, 511, 599])('links.get() rejects once with HostedServerError on status %i', async (status) => {

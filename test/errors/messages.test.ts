@@ -35,11 +35,11 @@ const checkKeys = (said: string, environment = 'sandbox', other = 'production') 
 const refusals: readonly [string, Reply, string][] = [
   ['the service rejected the request (status 400)', json(400), ''],
   ['the service rejected the request (status 400, code 2215)', json(400, { code: '2215' }), ''],
-  ['the service rejected the request (status 200)', json(200, { error: 'Peter' }), ''],
+  ['the service rejected the request (status 200)', json(200, { error: 'Peter' }), lookForIt],
   [checkKeys('status 401'), json(401), ''],
   [checkKeys('status 400, code 2205'), json(400, { code: 2205 }), ''],
   ['the sandbox environment knows no such link (status 404)', json(404), ''],
-  ['the sandbox environment knows no such link (status 200, code 2304)', json(200, { code: '2304' }), ''],
+  ['the sandbox environment knows no such link (status 200, code 2304)', json(200, { code: '2304' }), lookForIt],
   ['the service has received too many requests (status 429)', json(429), ''],
   [
     'the service blocks this ID number, and waiting does not change that (status 429, code 2222)',
