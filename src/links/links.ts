@@ -209,6 +209,7 @@ export interface Links {
  */
 export function createLinks(start: Start): Links {
   const call = callAfter(start);
+  const warnOfUser = createUserWarning();
   const pages: PageSource = {
     firstPage: createFirstPage(() => start().settings.wire.firstPage),
     fetch: (...given) => call(listLinks, ...given).withResponse(),
@@ -217,8 +218,14 @@ export function createLinks(start: Start): Links {
     create: (link, options) =>
       beginOrReject(() => {
         const { settings, telemetry } = start();
-        warnOfMissingCallback(link, telemetry.warn);
-        return call(createLink, addDefaultCallbackUrl(link, settings.defaultCallbackUrl), options);
+        // Each property is read once, because a getter may change its mind.
+        const given = copyInput(link, newLinkProperties);
+        if (isRecord(given)) {
+          if (given.callbackUrl === undefined) given.callbackUrl = settings.defaultCallbackUrl;
+          warnOfMissingCallback(given, telemetry.warn);
+          warnOfUser(given, telemetry.warn);
+        }
+        return call(createLink, given, options);
       }),
     update: (refId, changes, options) => call(updateLink, addRefId(changes, refId), options),
     disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
@@ -230,12 +237,6 @@ export function createLinks(start: Start): Links {
       return findLink(query, options, pages);
     },
   };
-}
-
-function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undefined): unknown {
-  if (defaultCallbackUrl === undefined) return link;
-  const copy = copyInput(link, newLinkProperties);
-  return isRecord(copy) && copy.callbackUrl === undefined ? { ...copy, callbackUrl: defaultCallbackUrl } : copy;
 }
 
 function addRefId(changes: unknown, refId: string): unknown {
@@ -254,11 +255,24 @@ function copyInput(given: unknown, names: readonly string[]): unknown {
 }
 
 // §4.1: `enhanced_kyc` jobs fail without a valid callback URL.
-function warnOfMissingCallback(link: NewLink<string>, warn: (message: string) => void): void {
+function warnOfMissingCallback(link: Partial<NewLink<string>>, warn: (message: string) => void): void {
   ignoreErrors(() => {
     if (link.callbackUrl !== null) return;
     const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');
     if (enhanced)
       warn('a link for enhanced_kyc has no callbackUrl, so it relies on the default callback URL of the account');
   });
+}
+
+// §2.2: only a single-use link has a user.
+function createUserWarning(): (link: Partial<NewLink<string>>, warn: (message: string) => void) => void {
+  let hasWarned = false;
+  return (link, warn) =>
+    ignoreErrors(() => {
+      if (hasWarned || link.userId === undefined || link.isSingleUse === true) return;
+      hasWarned = true;
+      warn(
+        'a link has a userId, but not isSingleUse: true, so its results come under another user id: only a single-use link keeps its userId',
+      );
+    });
 }

@@ -57,7 +57,11 @@ export interface NewLink<Method extends string = VerificationMethod> {
   logoUrl?: string | URL;
   /** Whether the link is for a single use by one user. The protocol does not show the default (§2.2). */
   isSingleUse?: boolean;
-  /** The id of the user of a single-use link. If you leave out the id, the service chooses an id. */
+  /**
+   * The id of the user of a single-use link. If you leave out the id, the service chooses an id. Without
+   * `isSingleUse: true`, each user of the link gets another id, so results do not come under this one: the client then
+   * logs a warning, once.
+   */
   userId?: string;
   /**
    * When the link expires: a Date, or an ISO 8601 string with an offset. A string is sent as written. In known

@@ -329,6 +329,21 @@ test.each([
   expect(warn).toHaveBeenCalledTimes(lines);
 });
 
+test('links.create() warns once of a userId that is not kept, because the link is not for a single use', async () => {
+  const warn = vi.fn();
+  const ignore = () => undefined;
+  const { client } = clientOf(created, { logger: { debug: ignore, info: ignore, warn, error: ignore } });
+
+  await client.links.create({ ...newLink, userId: 'user-4711', isSingleUse: true });
+  await client.links.create(newLink);
+  expect(warn).not.toHaveBeenCalled();
+  await client.links.create({ ...newLink, userId: 'user-4711' });
+  await client.links.create({ ...newLink, userId: 'user-4711', isSingleUse: false });
+
+  expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('isSingleUse: true'));
+  expect(warn.mock.calls.join()).not.toContain('4711');
+});
+
 test('links.create() responds with a reference id that cannot go into a path, and no call takes it', async () => {
   const { client, sent } = clientOf({ link: 'https://links.hosted.test/1', ref_id: '../secrets' });
 
