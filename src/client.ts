@@ -120,7 +120,7 @@ export class HostedClient {
   /**
    * Creates a client with other options. `signer` replaces `apiKey`, and `apiKey` replaces `signer`; an undefined
    * option changes nothing. The new client shares no state with this one: it has its own token bucket, clock correction
-   * and memory of received callbacks. If this client is lazy, the new client is lazy, too.
+   * and memory of the changes that were handed over. If this client is lazy, the new client is lazy, too.
    *
    * @param overrides - The options that differ. Each override replaces a whole option, even if the option is an object
    *   such as `baseUrls`.

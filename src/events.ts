@@ -145,8 +145,9 @@ export type HostedEvent =
       /** A handler responded to a callback. */
       type: 'callback';
       /**
-       * `'accepted'`: the callback was passed to `onEvent`. `'repeat'`: the callback had been passed to `onEvent`
-       * before. `'refused'`: the response was a 4xx. `'failed'`: the response was a 5xx.
+       * `'accepted'`: 200, and a change was passed to `onEvent`, or a tracker stored the callback. `'repeat'`: 200,
+       * and nothing is new: what the status says was passed to `onEvent` before, or the pending job has no result yet.
+       * `'refused'`: the response was a 4xx. `'failed'`: the response was a 5xx.
        */
       result: 'accepted' | 'repeat' | 'refused' | 'failed';
       /** A short code that says why the callback was rejected or failed; null otherwise. */

@@ -6,7 +6,7 @@
 
 /** The two ids that identify a job. They come from the callback, or the partner chose them (§2.4). */
 export interface JobRef {
-  /** The id of the user, `user_id` on the wire. */
+  /** The id of the user, `user_id` on the wire: the `userId` of a single-use link, or an id that the service chose. */
   readonly userId: string;
   /**
    * The id of the job, `job_id` on the wire. {@link JobResult.hostedJobId} is a different id: the service's own id of
@@ -167,7 +167,7 @@ export interface FailedJob extends JobStatusBase {
   readonly success: false;
 }
 
-/** A job with a final status; `success` is the verdict. */
+/** A job with a final status; `success` is the verdict, which the service may change later. */
 export type CompletedJob = SucceededJob | FailedJob;
 
 /** A job's verified status; `state` says which of the three kinds it is. */

@@ -58,9 +58,9 @@ export interface NewLink<Method extends string = VerificationMethod> {
   /** Whether the link is for a single use by one user. The protocol does not show the default (§2.2). */
   isSingleUse?: boolean;
   /**
-   * The id of the user of a single-use link. If you leave out the id, the service chooses an id. Without
-   * `isSingleUse: true`, each user of the link gets another id, so results do not come under this one: the client then
-   * logs a warning, once.
+   * The id of the user of a single-use link. Results come back under it, as `userId` of a callback's event. If you leave
+   * it out, the service chooses an id. Without `isSingleUse: true`, results come under other ids, one for each job: the
+   * client then logs a warning, once.
    */
   userId?: string;
   /**

@@ -32,7 +32,7 @@ export function lambdaHandler(handle: (request: Request) => Promise<Response>): 
   statusCode: number;
   /** The headers, by name. */
   headers: Record<string, string>;
-  /** The body; it is empty if `handle` comes from `callbacks.handler`. */
+  /** The body. If `handle` comes from `callbacks.handler`, it is one word, the reason of the response. */
   body: string;
 }> {
   assertHandler(handle);
