@@ -79,7 +79,7 @@ export interface NodeResponse {
  * run first. The parser changes only numbers that are too large for JavaScript: it rounds them. Content type and the
  * headers of gateways do not matter. A callback can be 1.5 MB in size. But `express.json()` rejects bodies of more than
  * 100 KB, and Fastify rejects bodies of more than 1 MB, before this function is called. So raise the limit of the
- * parser, for example to `'8mb'`.
+ * parser, for example to `'2mb'`.
  *
  * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. If
  * the body is larger than `maxBytes`, the response is 413, and the rest of the body is read and dropped.
@@ -92,7 +92,7 @@ export interface NodeResponse {
  * @example Express, behind a parser of JSON
  * ```ts
  * const receive = nodeHandler(client.callbacks.handler({ onEvent: (event) => console.log(event.id) }));
- * app.use(express.json({ limit: '8mb' }));
+ * app.use(express.json({ limit: '2mb' }));
  * app.post('/callbacks', receive);
  * ```
  *

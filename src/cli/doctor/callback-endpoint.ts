@@ -51,7 +51,7 @@ async function checkSize(url: string, forged: object, context: Context, finding:
 }
 
 const limits =
-  "express.json({ limit: '8mb' }) in Express (default 100 KB), bodyLimit in Fastify (1 MiB), useBodyParser('json', { limit: '8mb' }) in Nest (100 KB), client_max_body_size in nginx (1 MB)";
+  "express.json({ limit: '2mb' }) in Express (default 100 KB), bodyLimit in Fastify (1 MiB), useBodyParser('json', { limit: '2mb' }) in Nest (100 KB), client_max_body_size in nginx (1 MB)";
 
 function isAccepted(status: number): boolean {
   return status >= 200 && status < 300;
