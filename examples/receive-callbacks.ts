@@ -9,8 +9,8 @@ const client = HostedClient.fromEnv();
 
 export const POST = client.callbacks.handler({
   onEvent: async (event, status) => {
-    // This function runs once for each callback. If it rejects, the service delivers the callback again.
-    console.log(`result ${event.id}: the job is ${status.state}`);
+    // This function runs once for each change of a job. If it rejects, the service redelivers the callback.
+    console.log(`change ${event.id}: the job is ${status.state}`);
   },
   onError: (error, { phase, status }) => {
     console.error(`a callback was answered ${status}: ${phase}`, error);

@@ -9,13 +9,13 @@ const client = HostedClient.fromEnv();
 
 const handle = client.callbacks.handler({
   onEvent: (event, status) => {
-    console.log(`result ${event.id}: the job is ${status.state}`);
+    console.log(`change ${event.id}: the job is ${status.state}`);
   },
 });
 
 export const app = express();
 
 // Callbacks carry images: they grow to 1.5 MB, and the usual limit is 100 KB.
-app.use(express.json({ limit: '8mb' }));
+app.use(express.json({ limit: '2mb' }));
 app.post('/callbacks', nodeHandler(handle));
 export const server = app.listen(Number(env.PORT ?? 3000), '127.0.0.1');

@@ -10,13 +10,13 @@ const client = HostedClient.fromEnv();
 const handle = nodeHandler(
   client.callbacks.handler({
     onEvent: (event, status) => {
-      console.log(`result ${event.id}: the job is ${status.state}`);
+      console.log(`change ${event.id}: the job is ${status.state}`);
     },
   }),
 );
 
 // Callbacks carry images: they grow to 1.5 MB, and the usual limit is 1 MB.
-export const app = fastify({ bodyLimit: 8 * 1024 * 1024 });
+export const app = fastify({ bodyLimit: 2 * 1024 * 1024 });
 
 app.post('/callbacks', async (request, reply) => {
   // The handler sends the response, so Fastify must not send one.

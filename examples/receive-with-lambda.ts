@@ -8,7 +8,7 @@ const client = HostedClient.fromEnv();
 export const handler = lambdaHandler(
   client.callbacks.handler({
     onEvent: (event, status) => {
-      console.log(`result ${event.id}: the job is ${status.state}`);
+      console.log(`change ${event.id}: the job is ${status.state}`);
     },
   }),
 );

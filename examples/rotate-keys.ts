@@ -16,7 +16,7 @@ const client = HostedClient.fromEnv({ signer: hmacSha256({ apiKey: keys }) });
 // The handler verifies callbacks with the signer of the client, so it accepts both keys, too.
 export const POST = client.callbacks.handler({
   onEvent: (event, status) => {
-    console.log(`result ${event.id}: the job is ${status.state}`);
+    console.log(`change ${event.id}: the job is ${status.state}`);
   },
 });
 

@@ -14,6 +14,6 @@ export const POST = client.callbacks.handler({
   // Any store with atomic writes can do this: see the interface `ReplayGuard`.
   replayGuard: await postgresReplayGuard({ pool }),
   onEvent: (event, status) => {
-    console.log(`result ${event.id} is handled by one process: the job is ${status.state}`);
+    console.log(`change ${event.id} is handled by one process: the job is ${status.state}`);
   },
 });

@@ -16,7 +16,7 @@ function createApp(client: HostedClient, accounts: Map<string, string>): express
     },
   });
   const app = express();
-  app.post('/callbacks', express.raw({ type: () => true, limit: '8mb' }), async (request, response) => {
+  app.post('/callbacks', express.raw({ type: () => true, limit: '2mb' }), async (request, response) => {
     const url = `${request.protocol}://${request.host}${request.originalUrl}`;
     const answer = await handle(new Request(url, { method: 'POST', body: request.body }));
     response.status(answer.status).set(Object.fromEntries(answer.headers)).end();

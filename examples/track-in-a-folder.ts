@@ -17,7 +17,7 @@ await tracker.onCompletion((completion) => {
 });
 
 const app = express();
-app.use(express.json({ limit: '8mb' }));
+app.use(express.json({ limit: '2mb' }));
 app.post('/callbacks', nodeHandler(tracker.handler()));
 export const server = app.listen(Number(env.PORT ?? 3000), '127.0.0.1');
 

@@ -1,7 +1,7 @@
 /**
  * Tracks jobs across deploys, with a web server and any number of workers that share one database. A customer's row
- * and the tracked job are written in one transaction. The decision is written once, even if the completion is handed
- * over several times.
+ * and the tracked job are written in one transaction. The verdict that was signed last is kept, even if completions are
+ * handed over several times.
  *
  *     DATABASE_URL=… node track-jobs.ts web
  *     DATABASE_URL=… node track-jobs.ts worker      (as many as you like)
@@ -50,7 +50,7 @@ async function inTransaction(work: (connection: pg.PoolClient) => Promise<unknow
 
 /** Creates the tracker of a process, web server or worker. The tracker creates its own tables. */
 export async function open(): Promise<Tracker<Context>> {
-  await pool.query(`create table if not exists customers (id integer primary key, verified boolean);
+  await pool.query(`create table if not exists customers (id integer primary key, verified boolean, signed_at timestamptz);
     create table if not exists handled (key uuid primary key)`);
   return createTracker<Context>({ client: HostedClient.fromEnv(), pool });
 }
@@ -80,16 +80,19 @@ export function createApp(tracker: Tracker<Context>): express.Express {
 }
 
 /**
- * Handles a completion in a worker. It may run several times for one job, but it changes the customer only once,
- * because it stores the completion's key in the same transaction.
+ * Handles a completion in a worker. It may run several times for one completion, but it has its effect only once, because
+ * it stores the completion's key in the same transaction. A verdict that changes later is a further completion.
  */
 export async function decide(completion: Completion<Context>): Promise<void> {
-  const verified = completion.outcome === 'completed' ? completion.status.success : null;
+  const status = completion.outcome === 'completed' ? completion.status : null;
   await inTransaction(async (connection) => {
     const { key, context } = completion;
     const added = await connection.query('insert into handled (key) values ($1) on conflict do nothing', [key]);
-    if (added.rowCount === 1) {
-      await connection.query('update customers set verified = $1 where id = $2', [verified, context?.customer]);
+    if (added.rowCount === 1 && status) {
+      await connection.query(
+        'update customers set verified = $1, signed_at = $2 where id = $3 and (signed_at is null or signed_at < $2)',
+        [status.success, status.signedAt, context?.customer],
+      );
     }
   });
 }

@@ -13,7 +13,7 @@ const handle = client.callbacks.handler({
 });
 
 const app = express();
-app.use(express.json({ limit: '8mb' }));
+app.use(express.json({ limit: '2mb' }));
 app.post('/callbacks', nodeHandler(handle));
 app.listen(3000, '127.0.0.1');
 

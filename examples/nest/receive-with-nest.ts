@@ -17,8 +17,8 @@ export class Verifications {
     this.receive = nodeHandler(
       client.callbacks.handler({
         onEvent: async (event, status) => {
-          // This function runs once for each callback. If it rejects, the service delivers the callback again.
-          console.log(`result ${event.id}: the job is ${status.state}`);
+          // This function runs once for each change of a job. If it rejects, the service redelivers the callback.
+          console.log(`change ${event.id}: the job is ${status.state}`);
         },
       }),
     );
@@ -55,5 +55,5 @@ export class AppModule {}
 export async function createApp(): Promise<NestExpressApplication> {
   // Callbacks carry images: they grow to 1.5 MB, and the usual limit is 100 KB.
   const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: ['error', 'warn'] });
-  return app.useBodyParser('json', { limit: '8mb' });
+  return app.useBodyParser('json', { limit: '2mb' });
 }

@@ -12,15 +12,14 @@ export const queue = new Queue<JobRef>('verifications', {
   defaultJobOptions: {
     attempts: 20,
     backoff: { type: 'exponential', delay: 1_000 },
-    // While the queue keeps a completed job, it adds no other job with the same id.
-    removeOnComplete: { age: 7 * 24 * 3600 },
+    removeOnComplete: 1_000,
   },
 });
 
 export const POST = client.callbacks.handler({
-  onEvent: async ({ id, userId, jobId }) => {
+  onEvent: async ({ userId, jobId }) => {
     // The two ids are enough: nothing of the result is stored in the queue.
-    await queue.add('verification', { userId, jobId }, { jobId: id });
+    await queue.add('verification', { userId, jobId });
   },
 });
 

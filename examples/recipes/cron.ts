@@ -21,12 +21,13 @@ await tracker.track(rows);
 await tracker.work({
   forMs: Number(env.WORK_MS ?? 240_000),
   handler: async (completion) => {
-    const state = completion.outcome === 'completed' ? completion.status.state : completion.outcome;
-    await pool.query('update jobs set state = $1 where user_id = $2 and job_id = $3', [
-      state,
-      completion.job?.userId,
-      completion.job?.jobId,
-    ]);
+    const status = completion.outcome === 'completed' ? completion.status : null;
+    // A verdict may change. Only what was signed later replaces it.
+    await pool.query(
+      `update jobs set state = $1, signed_at = $2
+       where user_id = $3 and job_id = $4 and (signed_at is null or signed_at < $2)`,
+      [status?.state ?? completion.outcome, status?.signedAt, completion.job?.userId, completion.job?.jobId],
+    );
   },
 });
 

@@ -1,4 +1,4 @@
-/** Express 5 and PostgreSQL: creates links for users, and stores each result once. */
+/** Express 5 and PostgreSQL: creates links for users, and keeps the verdict of each job. */
 
 import { env } from 'node:process';
 import express from 'express';
@@ -13,21 +13,23 @@ db.on('error', (error) => console.error(`a connection broke: ${error.message}`))
 
 await db.query(`
   create table if not exists results (
-    event_id text primary key,
-    user_id text not null,
-    job_id text not null,
+    environment text,
+    partner_id text,
+    user_id text,
+    job_id text,
     state text not null,
-    received_at timestamptz not null default now()
+    signed_at timestamptz not null,
+    primary key (environment, partner_id, user_id, job_id)
   )`);
 
 const handle = client.callbacks.handler({
   onEvent: async (event, status) => {
-    // This is an interim result. The final result has its own callback.
-    if (!status.complete) return;
-    // A result that is delivered again has the same id.
+    // A verdict may change. It is kept by job, and only what was signed later replaces it.
     await db.query(
-      'insert into results (event_id, user_id, job_id, state) values ($1, $2, $3, $4) on conflict do nothing',
-      [event.id, event.userId, event.jobId, status.state],
+      `insert into results (environment, partner_id, user_id, job_id, state, signed_at) values ($1, $2, $3, $4, $5, $6)
+       on conflict (environment, partner_id, user_id, job_id) do update
+       set state = excluded.state, signed_at = excluded.signed_at where results.signed_at < excluded.signed_at`,
+      [client.environment, env.HOSTED_PARTNER_ID, event.userId, event.jobId, status.state, event.signedAt],
     );
   },
   onError: (error, { phase, status }) => {
@@ -38,7 +40,7 @@ const handle = client.callbacks.handler({
 const app = express();
 
 // Callbacks carry images: they grow to 1.5 MB, and the usual limit is 100 KB.
-app.use(express.json({ limit: '8mb' }));
+app.use(express.json({ limit: '2mb' }));
 app.post('/callbacks', nodeHandler(handle));
 
 app.post('/verifications', async (request, response) => {

@@ -9,7 +9,7 @@ const client = HostedClient.fromEnv();
 
 const handle = client.callbacks.handler({
   onEvent: (event, status) => {
-    console.log(`result ${event.id}: the job is ${status.state}`);
+    console.log(`change ${event.id}: the job is ${status.state}`);
   },
 });
 

@@ -13,12 +13,12 @@ function createHandler(env: Bindings) {
   const client = HostedClient.fromEnv({}, { env });
   return client.callbacks.handler({
     onEvent: (event, status) => {
-      console.log(`result ${event.id}: the job is ${status.state}`);
+      console.log(`change ${event.id}: the job is ${status.state}`);
     },
   });
 }
 
-// The handler is created only once, because its client remembers which callbacks it has seen.
+// The handler is created only once, because its client remembers what it has handed over.
 let handle: ReturnType<typeof createHandler> | undefined;
 
 const app = new Hono<{ Bindings: Bindings }>();

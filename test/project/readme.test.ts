@@ -23,6 +23,7 @@ test('it leads from what this is to the tests of one’s own, and then to all el
     'Install',
     'First call',
     'Callbacks',
+    'How a result finds your customer',
     'Job status',
     'Waiting for a job',
     'Testing your code',

@@ -170,7 +170,7 @@ async function writeResultsDown(cwd: string, env: Variables, service: MockServic
       return delivered;
     });
     const { rows } = await pool.query(
-      'select user_id as "userId", job_id as "jobId", state from results order by received_at',
+      'select user_id as "userId", job_id as "jobId", state from results order by signed_at',
     );
     const [approved, rejected] = jobs;
     const expected = [
@@ -187,7 +187,7 @@ async function runScriptTwice(cwd: string, env: Variables, service: MockService)
   return withPostgres(async ({ connectionString, pool }) => {
     const pending = service.sandbox.jobs.start();
     const jobs = [completedJob(service, 'approved'), completedJob(service, 'rejected'), pending];
-    await pool.query('create table jobs (user_id text, job_id text, state text)');
+    await pool.query('create table jobs (user_id text, job_id text, state text, signed_at timestamptz)');
     for (const { userId, jobId } of jobs) {
       await pool.query("insert into jobs values ($1, $2, 'pending')", [userId, jobId]);
     }

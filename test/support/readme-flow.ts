@@ -37,7 +37,7 @@ export async function followReadme(at: { cwd: string; env: NodeJS.ProcessEnv }):
     const waited = await open(commands('npx hosted-client play').replace('REF', refId)).end();
     const { userId, jobId } = JSON.parse(readFileSync(join(at.cwd, 'job.json'), 'utf8'));
     const status = await open(`USER_ID=${userId} JOB_ID=${jobId} node status.mjs`).end();
-    await server.shows(/^result [0-9a-f]{64}: the job is succeeded$/m);
+    await server.shows(/^change [0-9a-f]{64}: the job is succeeded$/m);
     return { waited, status };
   } finally {
     for (const terminal of terminals) await terminal.close();

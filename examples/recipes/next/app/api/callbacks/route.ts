@@ -4,6 +4,6 @@ import { client } from '@/lib/hosted';
 
 export const POST = client.callbacks.handler({
   onEvent: (event, status) => {
-    console.log(`result ${event.id}: the job is ${status.state}`);
+    console.log(`change ${event.id}: the job is ${status.state}`);
   },
 });

@@ -6,6 +6,6 @@ export const runtime = 'edge';
 
 export const POST = client.callbacks.handler({
   onEvent: (event, status) => {
-    console.log(`result ${event.id}: the job is ${status.state}`);
+    console.log(`change ${event.id}: the job is ${status.state}`);
   },
 });
