@@ -5,15 +5,7 @@
 
 import process from 'node:process';
 import express from 'express';
-import {
-  type CallbackEvent,
-  type HostedClient as Client,
-  type ConfirmedEvent,
-  HostedClient,
-  hmacSha256,
-  isHostedError,
-  type JobStatus,
-} from 'hosted-client';
+import { type HostedClient as Client, HostedClient, hmacSha256, isHostedError, type JobStatus } from 'hosted-client';
 
 declare const client: Client;
 declare const status: JobStatus;
@@ -69,10 +61,10 @@ void client.jobs.status(job.userId, job.jobId);
 if (status.state === 'completed') console.log('done');
 // 22 a callback that was parsed
 void client.callbacks.receive(parsed);
-// 23 the body of a callback that was not found in the signed history
-client.callbacks.handler({ onEvent: (event: ConfirmedEvent) => console.log(event.entry.resultCode) });
-// 24 a callback handled as it came, where it is confirmed
-client.callbacks.handler({ onEvent: (event: CallbackEvent) => console.log(event.entry.resultCode) });
+// 23 the result of a callback, whose body is not signed
+client.callbacks.handler({ onEvent: (event) => console.log(event.resultCode) });
+// 24 a callback handled as it came
+client.callbacks.handler({ confirm: false, onEvent: () => undefined });
 // 25 a code of an error that there is not
 if (isHostedError(error) && error.code === 'unauthorized') console.log('key');
 // 26 a handler for web-standard requests, given to Express
