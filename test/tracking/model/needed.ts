@@ -6,7 +6,7 @@ import { type Protection, type Settings, settings } from './settings.ts';
 
 /** The promises of the model, which are sentences of the documentation. */
 export const promises = {
-  oneCompletion: 'Each tracked job gets one completion: `completed`, or `expired` after its deadline.',
+  oneCompletion: 'Each tracked job gets a completion: `completed`, or `expired` after its deadline.',
   atLeastOnce: 'A completion is handed over at least once.',
   afterDeath: 'If a worker dies, its completions are handed over again after `handlerTimeoutMs` plus 30 to 40 s.',
   sameKey: 'Every delivery of a completion has the same `key`.',
@@ -28,8 +28,7 @@ export const promises = {
   lateErrors: 'It expires with its error only after at least three polls have failed, over at least ten minutes.',
   unknown: 'If the service does not know such a job, the job is polled at most ten times, and gets no completion.',
   context: 'A completion has the context of its own `track()` call or its own link.',
-  doneStays:
-    'While a done job is stored, a callback about it counts as a repeat, and another `track()` does not change it.',
+  doneStays: 'A done job stays done as long as its verdict stays the same.',
 } as const;
 
 /** A protection that a promise needs, and a setting in which the promise breaks without it. */

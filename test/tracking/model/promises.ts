@@ -12,7 +12,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
     row.state === 'done' || row.state === 'dead' || messages.some(({ fetches }) => fetches >= settings.maxFetches);
   return [
     {
-      name: 'Each tracked job gets one completion: `completed`, or `expired` after its deadline.',
+      name: 'Each tracked job gets a completion: `completed`, or `expired` after its deadline.',
       state: ({ truth }) => truth.ended <= 1,
       step: (before, action, after) =>
         action !== 'end' || !hasEnded(before, after) || !after.row.hasExpired || before.world.isLate,
@@ -147,7 +147,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       },
     },
     {
-      name: 'While a done job is stored, a callback about it counts as a repeat, and another `track()` does not change it.',
+      name: 'A done job stays done as long as its verdict stays the same.',
       step: (before, action, after) =>
         before.row.state !== 'done' || (action !== 'track' && action !== 'callback') || after.row.state === 'done',
     },
