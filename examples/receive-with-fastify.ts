@@ -10,6 +10,7 @@ const client = HostedClient.fromEnv();
 const handle = nodeHandler(
   client.callbacks.handler({
     onEvent: (event, status) => {
+      // A verdict may change: keep it by job, as in express-and-postgres.ts.
       console.log(`change ${event.id}: the job is ${status.state}`);
     },
   }),

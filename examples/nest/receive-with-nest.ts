@@ -17,7 +17,7 @@ export class Verifications {
     this.receive = nodeHandler(
       client.callbacks.handler({
         onEvent: async (event, status) => {
-          // This function runs once for each change of a job. If it rejects, the service redelivers the callback.
+          // A verdict may change: keep it by job, as in express-and-postgres.ts.
           console.log(`change ${event.id}: the job is ${status.state}`);
         },
       }),

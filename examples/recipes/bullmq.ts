@@ -28,6 +28,7 @@ export const worker = new Worker<JobRef>(
   async (job, _token, signal) => {
     // If this rejects, for example because the job is still pending, the queue tries again later.
     const status = await client.jobs.waitForCompletion(job.data, { deadlineMs: 60_000, ...(signal && { signal }) });
+    // A verdict may change: keep it by job, as in express-and-postgres.ts.
     console.log(`the job is ${status.state}`);
   },
   { connection },

@@ -13,6 +13,7 @@ function createHandler(env: Bindings) {
   const client = HostedClient.fromEnv({}, { env });
   return client.callbacks.handler({
     onEvent: (event, status) => {
+      // A verdict may change: keep it by job, as in express-and-postgres.ts.
       console.log(`change ${event.id}: the job is ${status.state}`);
     },
   });
