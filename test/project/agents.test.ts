@@ -38,7 +38,8 @@ describe('what they name exists', () => {
   test('every other name is of the public surface, or of somebody else’s', () => {
     const reports = readdirSync('docs/api').filter((file) => file.endsWith('.api.md'));
     const surface = reports.map((file) => text(`docs/api/${file}`)).join('\n');
-    const foreign = /^(?:const|new|import|server|only|express|json|limit|mb|bodyLimit|useBodyParser|Retry|After|where|results|excluded|signed_at)$/;
+    const foreign =
+      /^(?:const|new|import|server|only|express|json|limit|mb|bodyLimit|useBodyParser|Retry|After|where|results|excluded|signed_at)$/;
     // Paths are looked at below.
     const names = code
       .filter((words) => !/^[\w*./-]+\.(?:md|ts|txt)$|^npx /.test(words))
