@@ -60,7 +60,7 @@ export interface Callbacks {
    * @param hint - What `receive` returned.
    * @param options - Options for these calls only.
    * @returns The status, and the event that identifies what it says.
-   * @throws {HostedSignatureError} with the reason `'stale'` when both statuses are too old; `retryable` is true.
+   * @throws {HostedSignatureError} when both statuses are too old (`stale`); `retryable` is true.
    * @throws {HostedValidationError} when `hint` has no `signedAt`.
    * @throws {HostedError} when `jobs.status` would throw it.
    *
