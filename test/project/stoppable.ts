@@ -108,7 +108,8 @@ export const abortables: readonly Abortable[] = [
   })),
   {
     what: 'callbacks.confirm()',
-    run: (client, signal) => client.callbacks.confirm({ ...job, id: 'event-1' } as never, { signal }),
+    run: (client, signal) =>
+      client.callbacks.confirm({ ...job, linkId: null, isFinal: true, signedAt: new Date(now) }, { signal }),
   },
   { what: 'a walk of links', run: (client, signal) => drain(client.links.list({ signal })), many: true },
   {
