@@ -22,7 +22,7 @@ interface Held {
 }
 
 /** Creates the intake that all handlers of one client share. */
-export function createIntake(clock: WaitingClock) {
+export function createIntake(clock: WaitingClock, maxInHand = maxBytesInHand) {
   let inHand = 0;
   // The bodies that are being read. The one that has gone longest without a byte stands first.
   const reading = new Set<Held>();
@@ -35,10 +35,10 @@ export function createIntake(clock: WaitingClock) {
     reading.add(body);
     const more = Math.max(0, bytes - body.bytes);
     for (const stalled of reading) {
-      if (inHand + more <= maxBytesInHand || stalled === body) break;
+      if (inHand + more <= maxInHand || stalled === body) break;
       letGo(stalled, createFullError());
     }
-    if (inHand + more > maxBytesInHand) throw createFullError();
+    if (inHand + more > maxInHand) throw createFullError();
     body.bytes += more;
     inHand += more;
   }

@@ -1,137 +1,87 @@
-// How much work callbacks with one signed time can cause, and how many of them are remembered.
+// How many jobs one signed time may have in hand at once.
 
 import { expect, test } from 'vitest';
-import { type Admitted, createAdmission } from '../../src/callbacks/admission.js';
-import type { VerifiedCallback } from '../../src/callbacks/read-callback.js';
+import { createAdmission } from '../../src/callbacks/admission.js';
+import { now } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { hint, type Posted, startHandler } from './deliveries.js';
 
-const leaseMs = 300_000;
+failOnStrayRejections();
 
-interface Named {
-  readonly timestamp?: string;
-  readonly job?: string;
-  readonly body?: string;
-  readonly maxJobs?: number;
-}
+const jobs = (count: number) => Array.from({ length: count }, (_, at) => `job-${at}`);
 
-/** An admission on a clock that the test moves. */
-function start() {
-  let elapsed = 0;
-  const admission = createAdmission(() => elapsed);
-  const admit = ({ timestamp = 'time', job = 'job', body = 'body', maxJobs = 20_000 }: Named = {}) => {
-    const event = { userId: 'user', jobId: job };
-    return admission.admit({ event, timestamp, bodyDigest: body } as VerifiedCallback, maxJobs);
-  };
-  /** Admits a callback, takes its right, sends a request, and gives the right back. */
-  const confirm = async (named: Named = {}): Promise<boolean> => {
-    const admitted = await admit(named);
-    const isTaken = admitted?.take(leaseMs) === true;
-    if (isTaken) admitted?.recordRequest();
-    admitted?.release();
-    return isTaken;
-  };
-  const advance = (ms: number) => {
-    elapsed += ms;
-  };
-  return { admit, confirm, advance };
-}
-
-const admittedBy = (admitted: Admitted | null): Admitted => {
-  if (admitted === null) throw new Error('expected to be admitted');
-  return admitted;
-};
-
-test.each<[string, number]>([
+test.each([
   ['2026-01-02T03:04:05.678Z', 8],
   ['1767323045678', 8],
   ['2026-01-02T03:04:05Z', 1_000],
   ['1767323045', 1_000],
-])('without a limit of the caller, the signed time %s may name %i jobs', async (timestamp, most) => {
-  const admission = createAdmission(() => 0);
-  const admit = (jobId: string) =>
-    admission.admit({ event: { userId: 'user', jobId }, timestamp, bodyDigest: 'body' } as VerifiedCallback, undefined);
+])('without a limit of the caller, the signed time %s may have %i jobs in hand', (timestamp, most) => {
+  const admit = createAdmission();
 
-  const admitted = [];
-  for (let job = 0; job <= most; job++) admitted.push((await admit(`job-${job}`)) !== null);
+  const admitted = jobs(most + 1).map((job) => admit({ hint, timestamp }, job) !== null);
 
   expect(admitted).toEqual([...Array(most).fill(true), false]);
-  expect(await admit('job-0')).not.toBeNull();
 });
 
-test('only one callback of a job has the right to be confirmed, until it gives the right back', async () => {
-  const { admit, advance } = start();
-  const first = admittedBy(await admit());
-  const second = admittedBy(await admit({ body: 'other' }));
+test('a job is in hand until the last of its deliveries has left, and nothing is remembered after that', () => {
+  const admit = createAdmission();
+  const enter = (job: string, signedAt = hint.signedAt) =>
+    admit({ hint: { ...hint, signedAt }, timestamp: '' }, job, 1);
 
-  expect([first.take(leaseMs), second.take(leaseMs)]).toEqual([true, false]);
-  second.release();
-  expect(second.take(leaseMs)).toBe(false);
-  first.release();
-  advance(1_000);
-
-  expect(second.take(leaseMs)).toBe(true);
+  const [first, second] = [enter('job-1'), enter('job-1')];
+  expect([enter('job-2'), enter('job-2', new Date(now + 1))]).toEqual([null, expect.any(Function)]);
+  first?.();
+  expect(enter('job-2')).toBeNull();
+  second?.();
+  expect(enter('job-2')).not.toBeNull();
 });
 
-test('a callback that ends after its lease does not take the right from the callback that has it', async () => {
-  const { admit, advance } = start();
-  const late = admittedBy(await admit());
-  late.take(1_000);
-  advance(1_000);
-  const current = admittedBy(await admit());
-  expect(current.take(leaseMs)).toBe(true);
+test('a delivery whose signed time has too many jobs in hand gets 503, and the limit counts no total', async () => {
+  const { run, errors } = startHandler({ says: [{ takesMs: 1_000 }], handler: { maxConfirmations: 100 } });
+  const nine: readonly Posted[] = jobs(9).map((job) => ({ job, at: -60_000 }));
 
-  late.release();
+  const log = await run([...nine, { job: 'job-9' }, 1_000, ...nine]);
 
-  expect(admittedBy(await admit()).take(leaseMs)).toBe(false);
-  current.release();
-  expect(admittedBy(await admit()).take(leaseMs)).toBe(true);
+  expect(log.filter((line) => line.includes('limit'))).toEqual(['0 503 limit job-8', '1000 503 limit job-8']);
+  expect(log.filter((line) => line.includes(' 200 '))).toHaveLength(17);
+  expect(errors[0]).toMatchObject({
+    error: { code: 'signature', retryable: true, message: expect.stringContaining('"maxJobsPerSignature"') },
+    at: { phase: 'guard', status: 503, event: { jobId: 'job-8' } },
+  });
 });
 
-test('a callback is confirmed once more at once, and then once a second', async () => {
-  const { confirm, advance } = start();
+test('2,000 callbacks under one signed time are all handled within their redeliveries', async () => {
+  const { deliver, clock, handed } = startHandler({ says: [{ takesMs: 50 }] });
+  let missing = jobs(2_000);
 
-  const atOnce = [await confirm(), await confirm(), await confirm()];
-  advance(999);
-  const early = await confirm();
-  advance(1);
+  for (let round = 0; missing.length > 0 && round < 5; round++) {
+    // Whole seconds: 1,000 may be in hand.
+    const endings = Promise.all(missing.map((job) => deliver({ job, timestamp: '2026-01-02T03:04:05Z' })));
+    await clock.advance(30_000);
+    const all = await endings;
+    missing = missing.filter((_, at) => all[at] !== '200 accepted');
+  }
 
-  expect([...atOnce, early, await confirm(), await confirm()]).toEqual([true, true, false, false, true, false]);
+  expect(missing).toEqual([]);
+  expect(handed).toHaveLength(2_000);
 });
 
-test('no callback is confirmed once more at once if its signed time has two bodies', async () => {
-  const { confirm } = start();
+test('yesterday’s pairs with invented jobs, posted without end, delay a genuine callback by its share only', async () => {
+  const { deliver, clock, log } = startHandler({ says: [{ takesMs: 200 }] });
+  const flood = () => {
+    for (let pair = 0; pair < 25; pair++) {
+      for (const job of jobs(8)) void deliver({ job: `${job}-of-${pair}`, at: pair - 86_400_000 });
+    }
+  };
 
-  expect([await confirm(), await confirm({ body: 'other' }), await confirm()]).toEqual([true, false, false]);
-});
+  for (let count = 0; count < 10; count++) {
+    flood();
+    if (count === 5) void deliver();
+    await clock.advance(500);
+  }
+  await clock.advance(40_000);
 
-test('of each job, 16 bodies use the guard, however many there are', async () => {
-  const { admit } = start();
-  const bodies = Array.from({ length: 20 }, (_, at) => `body-${at}`);
-  for (const body of bodies) await admit({ body });
-
-  const uses = [];
-  for (const body of bodies) uses.push(admittedBy(await admit({ body })).usesGuard);
-
-  expect(uses).toEqual(bodies.map((_, at) => at < 16));
-  expect(admittedBy(await admit({ job: 'other', body: 'body-19' })).usesGuard).toBe(true);
-});
-
-test('10,000 jobs are remembered, and with one more, those of the time that was used longest ago are not', async () => {
-  const { admit } = start();
-  await admit({ timestamp: 'first', job: 'a' });
-  // Two jobs of the second time make room for two more.
-  for (const job of ['a', 'b']) await admit({ timestamp: 'second', job });
-  // The first time is used again, so that the second one is the oldest.
-  await admit({ timestamp: 'first', job: 'a' });
-  for (let job = 0; job < 9_999; job++) await admit({ timestamp: 'third', job: `job-${job}` });
-
-  // A time of one job that is remembered names no other job.
-  expect(await admit({ timestamp: 'first', job: 'b', maxJobs: 1 })).toBeNull();
-  expect(await admit({ timestamp: 'second', job: 'c', maxJobs: 1 })).not.toBeNull();
-});
-
-test('the signed time in use is not forgotten, however many jobs it names', async () => {
-  const { admit } = start();
-  for (let job = 0; job <= 10_000; job++) await admit({ job: `job-${job}` });
-
-  expect(await admit({ job: 'another', maxJobs: 10_001 })).toBeNull();
+  const answered = log.find((line) => line.endsWith('200 accepted'));
+  // Posted at 2,500 ms: at most two seconds later.
+  expect(Number.parseInt(answered ?? '', 10)).toBeLessThanOrEqual(4_500);
 });

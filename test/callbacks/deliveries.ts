@@ -1,29 +1,23 @@
-// Deliveries to one handler, step by step, and what becomes of each.
+// Callbacks signed by node:crypto, a job status that says what a test wants, and one handler on a test clock.
 
 import {
-  type CallbackEvent,
-  type ConfirmedEvent,
+  type CallbackHint,
   type HandlerOptions,
   HostedClient,
   type HostedClientOptions,
   type HostedEvent,
+  type JobEvent,
   type JobStatus,
   type ReplayGuard,
 } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { expect } from 'vitest';
-import {
-  apiKey,
-  now,
-  optionsOf,
-  type Reply,
-  type SentRequest,
-  serviceOf,
-  sign,
-  signed,
-} from '../support/fake-fetch.js';
+import { apiKey, clientOf, now, optionsOf, type SentRequest, serviceOf, sign, signed } from '../support/fake-fetch.js';
 
-/** A callback to post. `{}` is the genuine result of job-1, signed when the test starts. */
+export const nowText = '2026-01-02T03:04:05.678Z';
+export const day = 24 * 60 * 60 * 1000;
+
+/** A callback to post. `{}` is a final result of job-1, signed when the test starts. */
 export interface Posted {
   readonly job?: string;
   /** When it was signed, in ms after the start of the test. */
@@ -31,24 +25,25 @@ export interface Posted {
   /** The signed time, if it is written in another way. */
   readonly timestamp?: string | number;
   readonly key?: string;
-  /** Properties of its body that are not those of the genuine result. */
+  readonly isFinal?: boolean;
+  /** Properties of its body that are not those of the usual result. */
   readonly says?: object;
   /** The whole body, if it is not that of a callback. */
   readonly body?: BodyInit | null;
   readonly method?: string;
   readonly headers?: Record<string, string>;
-  /** Whether something has read the body before the handler. */
+  /** Whether other code has read the body before the handler. */
   readonly isRead?: boolean;
 }
 
-export const genuine = { ResultCode: '0810', HostedJobID: '0000001111' };
+/** A result with no more in it than a callback needs. */
+export const result = { ResultCode: '0810', ResultType: 'SAIA', HostedJobID: '0000001111', IsFinalResult: 'true' };
 
-/** The body of a callback, signed with the key of `clientOf` by node:crypto. */
-export function bodyOf({ job = 'job-1', at = 0, timestamp, key = apiKey, says }: Posted = {}): string {
+export function bodyOf({ job = 'job-1', at = 0, timestamp, key = apiKey, isFinal = true, says }: Posted = {}): string {
   const time = timestamp ?? new Date(now + at).toISOString();
   const PartnerParams = { user_id: 'user-1', job_id: job };
   const pair = { timestamp: time, signature: sign(String(time), key) };
-  return JSON.stringify({ ...genuine, PartnerParams, ...pair, ...says });
+  return JSON.stringify({ ...result, IsFinalResult: String(isFinal), PartnerParams, ...pair, ...says });
 }
 
 export function post(posted: Posted = {}): Request {
@@ -57,35 +52,34 @@ export function post(posted: Posted = {}): Request {
   return new Request('https://partner.test/callbacks', init as RequestInit);
 }
 
-/** The status of each job that is requested: it has succeeded. */
-export function succeededStatus({ user_id, job_id }: SentRequest['body'], at = now): object {
-  const history = [{ ...genuine, PartnerParams: { user_id, job_id } }];
-  const record = { job_complete: true, job_success: true, user_id, job_id, history };
-  return signed(record, { timestamp: new Date(at).toISOString() });
+/** What job status says. `{}` is a job that succeeded by one result, signed when it is served. */
+export interface Says {
+  readonly state?: JobStatus['state'];
+  /** The codes of its history. */
+  readonly codes?: readonly string[];
+  /** When it was signed, in ms after the start of the test. */
+  readonly at?: number;
+  /** How long its response takes, in ms. */
+  readonly takesMs?: number;
 }
 
-type Stage = 'begin' | 'confirm' | 'handle' | 'commit' | 'forget';
-type How = 'release' | 'fail';
+/** The body of a status. Its time is written unlike that of requests, whose signature at the same ms would be the same. */
+export function statusOf({ state = 'succeeded', codes, at = 0 }: Says, { user_id, job_id }: Record<string, unknown>) {
+  const history = (codes ?? (state === 'pending' ? [] : ['0810'])).map((ResultCode) => ({ ...result, ResultCode }));
+  const verdict = { job_complete: state !== 'pending', job_success: state === 'succeeded' };
+  const timestamp = new Date(now + at).toISOString().replace('Z', '+00:00');
+  return signed({ ...verdict, user_id, job_id, history }, { timestamp });
+}
 
-/**
- * What happens next: so many ms pass; a callback is delivered, delivered and held at stages, or delivered without
- * waiting for the response; or the oldest held delivery goes on, or its stage fails.
- */
-export type Step = number | Posted | { readonly stages: readonly Stage[]; readonly posted: Posted } | How;
-
-/** Delivers a callback, and holds it at these stages one after the other. */
-export const hold = (posted: Posted, ...stages: readonly Stage[]): Step => ({ stages, posted });
-
-/** Delivers a callback, and goes on at once. */
-export const start = (posted: Posted = {}): Step => ({ stages: [], posted });
+type Reply = Says | Response | ((request: SentRequest) => Response | Promise<Response>);
+type TestClock = ReturnType<typeof createTestClock>;
 
 export interface Setup {
-  readonly confirm?: false;
-  /** Responses of job status. Without any, each job has succeeded. */
-  readonly reply?: Reply | readonly Reply[];
+  /** What job status says, one time after the other; the last one again and again. */
+  readonly says?: readonly Reply[];
   /** What a guard of the caller does; its calls are counted from 1. Without it, the client's own guard is used. */
-  readonly guard?: Partial<Record<keyof ReplayGuard, (call: number) => unknown>>;
-  readonly onEvent?: (call: number) => unknown;
+  readonly guard?: Partial<Record<keyof ReplayGuard, (call: number, clock: TestClock) => unknown>>;
+  readonly onEvent?: (call: number, clock: TestClock) => unknown;
   readonly handler?: Partial<HandlerOptions>;
   readonly client?: Partial<HostedClientOptions>;
 }
@@ -94,176 +88,120 @@ export const away = () => Promise.reject(new Error('the store is away'));
 export const broken = () => {
   throw new Error('the store is broken');
 };
-
-/** Fails the first time. */
-export const failsOnce = (call: number) => (call === 1 ? away() : undefined);
+export const forever = () => new Promise<never>(() => undefined);
 
 type At = Parameters<NonNullable<HandlerOptions['onError']>>[1];
 
 /** A handler, and a record of all that a user notices of its deliveries. */
-export function startHandler({ confirm, reply, guard, onEvent, handler, client: options }: Setup = {}) {
+export function startHandler({ says = [{}], guard, onEvent, handler, client: options }: Setup = {}) {
   const clock = createTestClock(now);
   const events: HostedEvent[] = [];
   const errors: { readonly error: unknown; readonly at: At }[] = [];
-  const handled: (readonly [event: CallbackEvent | ConfirmedEvent, status: JobStatus | undefined])[] = [];
+  const handed: (readonly [event: JobEvent, status: JobStatus])[] = [];
   const lines: string[] = [];
-  const stages: Stage[] = [];
-  const keys = new Set<string>();
-  const service = serviceOf(reply ?? (({ body }) => Response.json(succeededStatus(body, clock.now()))));
-  const held: { readonly rest: readonly Stage[]; readonly delivery: Promise<unknown>; settle(how: How): void }[] = [];
-  const started: Promise<unknown>[] = [];
-  let hold: { readonly stage: Stage; reached(settle: (how: How) => void): void } | null = null;
+  /** All that happened, each line after the ms that had passed. */
+  const log: string[] = [];
+  const note = (line: string) => void log.push(`${clock.now() - now} ${line}`);
+  const of = (job: unknown) => (job === 'job-1' ? '' : ` ${job}`);
 
-  /** Runs a stage, and holds it before if a step wants that. */
-  async function pass(stage: Stage, run: () => unknown): Promise<never> {
-    stages.push(stage);
-    if (hold?.stage === stage) {
-      const { reached } = hold;
-      hold = null;
-      await new Promise<void>((resolve, reject) => {
-        reached((how) => (how === 'release' ? resolve() : reject(new Error('it failed'))));
-      });
-    }
-    return (await run()) as never;
-  }
-
+  const service = serviceOf(
+    says.map((reply) => async (request: SentRequest) => {
+      note(`ask${of(request.body.job_id)}`);
+      const servedAt = clock.now() - now;
+      if (typeof reply === 'function') return reply(request);
+      if (reply instanceof Response) return reply.clone();
+      if (reply.takesMs) await clock.sleep?.(reply.takesMs);
+      return Response.json(statusOf({ at: servedAt, ...reply }, request.body));
+    }),
+  );
   const ignore = () => undefined;
   const logger = { debug: ignore, info: ignore, error: ignore, warn: (line: string) => void lines.push(line) };
-  const fetch: typeof globalThis.fetch = (...sent) => pass('confirm', () => service.fetch(...sent));
   const client = new HostedClient(
-    optionsOf({ fetch }, { clock, logger, onEvent: (event) => void events.push(event), ...options }),
+    optionsOf(service, {
+      clock,
+      logger,
+      onEvent: (event) => void events.push(event),
+      ...options,
+      wire: { echoesTimestamp: false, ...options?.wire },
+    }),
   );
   const guardStep = (step: keyof ReplayGuard, usual?: 'new') => {
     let calls = 0;
-    return (key: string) => {
-      if (step === 'begin') keys.add(key);
-      else expect(keys).toContain(key);
+    return async () => {
       calls += 1;
-      return pass(step, () => (guard?.[step] ? guard[step](calls) : usual));
+      note(step);
+      return (guard?.[step] ? await guard[step](calls, clock) : usual) as never;
     };
   };
   const replayGuard = { begin: guardStep('begin', 'new'), commit: guardStep('commit'), forget: guardStep('forget') };
   const handle = client.callbacks.handler({
-    ...(confirm === false && { confirm: false as never }),
     ...(guard && { replayGuard }),
-    onEvent: (event: CallbackEvent | ConfirmedEvent, status?: JobStatus) => {
-      handled.push([event, status]);
-      const call = handled.length;
-      return pass('handle', () => onEvent?.(call));
+    onEvent: (event, status) => {
+      handed.push([event, status]);
+      note(['hand', status.state, ...(status.history ?? []).map(({ resultCode }) => resultCode)].join(' '));
+      return onEvent?.(handed.length, clock) as undefined;
     },
     onError: (error, at) => void errors.push({ error, at }),
     ...handler,
   });
 
-  async function deliver(posted: Posted = {}): Promise<Response> {
+  /** Delivers a callback. Resolves with the status of the response and its body, which is one word. */
+  async function deliver(posted: Posted = {}): Promise<string> {
     const request = post(posted);
     if (posted.isRead) await request.text();
     const response = await handle(request);
-    expect(await response.text()).toBe('');
-    expect(response.headers.get('retry-after')).toEqual(
-      response.status === 503 ? expect.stringMatching(/^[1-9]\d*$/) : null,
-    );
+    const word = await response.text();
+    expect(word).toMatch(/^[a-z_]+$/);
+    expect(response.headers.get('retry-after')).toBe(response.status === 503 ? '30' : null);
     expect(response.headers.get('allow')).toBe(response.status === 405 ? 'POST' : null);
-    return response;
+    const ending = `${response.status} ${word}`;
+    note(`${ending}${of(posted.job ?? 'job-1')}`);
+    return ending;
   }
 
-  /** Waits until the delivery that `goOn` moves is at the first of these stages. */
-  function holdAt([stage, ...rest]: readonly Stage[], goOn: () => Promise<unknown>): Promise<void> {
-    return new Promise((resolve) => {
-      let delivery: Promise<unknown> = Promise.resolve();
-      const reached = (settle: (how: How) => void) => {
-        held.push({ rest, settle, delivery });
-        resolve();
-      };
-      if (stage) hold = { stage, reached };
-      delivery = goOn();
-    });
-  }
-
-  async function take(step: Step): Promise<unknown> {
-    if (typeof step === 'number') return clock.advance(step);
-    if (step === 'release' || step === 'fail') {
-      const oldest = held.shift();
-      const goOn = async () => {
-        oldest?.settle(step);
-        await oldest?.delivery;
-      };
-      return oldest?.rest.length && step === 'release' ? holdAt(oldest.rest, goOn) : goOn();
-    }
-    if (!('stages' in step)) return deliver(step);
-    if (step.stages.length > 0) return holdAt(step.stages, () => deliver(step.posted));
-    return started.push(deliver(step.posted));
-  }
-
-  const deliveries = () => events.filter((event) => event.type === 'callback');
   return {
     client,
     clock,
     deliver,
-    /** Takes one step after the other. What is held in the end goes on. */
-    async run(steps: readonly Step[]): Promise<void> {
-      for (const step of steps) await take(step);
-      while (held.length > 0) await take('release');
-      await Promise.all(started);
-      await clock.advance(0);
-    },
-    deliveries,
-    /** The status of each delivery that ended, and its reason or result, in order. */
-    endings: () => deliveries().map(({ status, reason, result }) => `${status} ${reason ?? result}`),
+    handle,
     errors,
-    handled,
+    handed,
     lines,
-    /** The stages of all deliveries, in order; those of a guard only if the caller gives one. */
-    stages: () => stages.join(' '),
+    log,
     sent: service.sent,
+    deliveries: () => events.filter((event) => event.type === 'callback'),
+    /** Lets so many ms pass, or delivers callbacks; then lets 40 s pass, in which all deliveries end. */
+    async run(steps: readonly (number | Posted)[]): Promise<readonly string[]> {
+      const delivered: Promise<string>[] = [];
+      for (const step of steps) {
+        if (typeof step !== 'number') delivered.push(deliver(step));
+        await clock.advance(typeof step === 'number' ? step : 0);
+      }
+      await clock.advance(40_000);
+      await Promise.all(delivered);
+      return log;
+    },
   };
 }
 
-export interface Outcome {
-  /** The status of each delivery that ended, with its reason or result, in order. */
-  readonly endings: readonly string[];
-  /** The code and the job's state that `onEvent` got; `none` stands for an event without an entry. */
-  readonly handled?: readonly string[];
-  readonly requests?: number;
-  /** The stages of all deliveries, in order. */
-  readonly stages?: string;
-  readonly errors?: readonly object[];
-  /** How long each delivery took, in ms. */
-  readonly took?: readonly number[];
-  /** Parts of the log lines. Without it, only failures have log lines. */
-  readonly lines?: readonly string[];
-}
-
-/** A test of deliveries: its name, the handler, what happens, and the outcome. */
-export type Sequence = readonly [what: string, setup: Setup, steps: readonly Step[], outcome: Outcome];
-
-/** Takes the steps with a new handler, and expects this outcome. */
-export async function expectOutcome(
+/** A test of deliveries: its name, the handler, what happens, and the log. */
+export type Sequence = readonly [
+  what: string,
   setup: Setup,
-  steps: readonly Step[],
-  { endings, took, lines, ...outcome }: Outcome,
-): Promise<void> {
-  const handler = startHandler(setup);
+  steps: readonly (number | Posted)[],
+  log: readonly string[],
+];
 
-  await handler.run(steps);
-
-  expect(handler.endings()).toEqual(endings);
-  const failures = endings.map((ending) => Number.parseInt(ending, 10)).filter((status) => status !== 200);
-  expect(handler.errors.map(({ at }) => at)).toMatchObject(failures.map((status) => ({ status })));
-  if (took) expect(handler.deliveries().map(({ durationMs }) => durationMs)).toEqual(took);
-  if (lines) expect(handler.lines).toEqual(lines.map((line) => expect.stringContaining(line)));
-  else expect(handler.lines.length > 0).toBe(failures.length > 0);
-  expect({
-    handled: handler.handled.map(([{ entry }, status]) =>
-      [entry?.resultCode ?? 'none', status?.state].join(' ').trim(),
-    ),
-    requests: handler.sent.length,
-    stages: handler.stages(),
-    errors: handler.errors,
-  }).toMatchObject(outcome);
+/** The namespace of a client whose service gives no response that counts. */
+export function receiver(options: Partial<HostedClientOptions> = {}) {
+  return clientOf({}, options).client.callbacks;
 }
 
-/** A handler that confirms, and one that does not. */
-export const both = [{}, { confirm: false }] as const;
-export const nameOf = ({ confirm }: Setup) => (confirm === false ? 'unconfirmed, ' : '');
-export const unavailable = new Response(null, { status: 503 });
+/** What `receive` makes of the usual callback. */
+export const hint: CallbackHint = {
+  userId: 'user-1',
+  jobId: 'job-1',
+  linkId: null,
+  isFinal: true,
+  signedAt: new Date(now),
+};

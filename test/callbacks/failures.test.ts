@@ -1,4 +1,4 @@
-// Each way in which a delivery fails: the response, what is reported, what the guard keeps, and the next delivery.
+// Each way in which a delivery fails: the response, what is reported, and the next delivery.
 
 import {
   HostedApiError,
@@ -20,16 +20,15 @@ import { failOnStrayRejections } from '../support/stray-rejections.js';
 import {
   away,
   bodyOf,
-  both,
   broken,
-  genuine,
-  nameOf,
+  day,
+  nowText,
   type Posted,
+  receiver,
+  result,
   type Setup,
   startHandler,
-  succeededStatus,
 } from './deliveries.js';
-import { nowText, receiver } from './posted-callback.js';
 
 failOnStrayRejections();
 
@@ -97,7 +96,6 @@ const bodies: readonly Failure[] = [
   ).map(([why, body]): Failure => [why, 'read 400 malformed', HostedResponseError, { post: { body } }]),
   ['a list', 'read 400 shape', HostedResponseError, { post: { body: `[${bodyOf()}]` } }],
   ['a body without a job', 'read 400 shape', HostedResponseError, { post: { says: { PartnerParams: {} } } }],
-  ['a field of another type', 'read 400 shape', HostedResponseError, { post: { says: { IDNumber: 12345 } } }],
   ['a body that breaks off', 'read 503 connection', HostedConnectionError, { post: { body: unread() }, facts: cutOff }],
   [
     'a body that was read before',
@@ -115,55 +113,30 @@ function firstly<T, U, Given extends unknown[]>(first: () => T, then: (...given:
     return calls === 1 ? first() : then(...given);
   };
 }
-const guardThat = (first: () => unknown) => ({ begin: firstly(first, () => 'new') });
 const key = hmacSha256({ apiKey });
 const brokenSigner: Signer = { name: 'broken', sign: key.sign, verify: firstly(away, key.verify) };
-const busy = {
-  message: expect.stringContaining('another delivery of the same callback is being handled'),
-  reason: 'replayed',
-  outcome: 'answered',
-  retryable: true,
-};
-const stale = { message: expect.stringContaining('"maxAgeMs"') };
+const isGuards = { message: expect.stringContaining('the store is') };
 
 const signatures: readonly Failure[] = [
   ['no signature', 'verify 401 missing', HostedSignatureError, { post: { says: { signature: undefined } } }],
   ['a signature with another key', 'verify 401 mismatch', HostedSignatureError, { post: { key: 'another-key' } }],
-  [
-    'a callback that is too old',
-    'verify 401 stale',
-    HostedSignatureError,
-    { post: { at: -300_001 }, setup: { confirm: false }, facts: stale },
-  ],
+  ...[-1, 1].map((way): Failure => {
+    const facts = { message: expect.stringContaining('"maxHintAgeMs"') };
+    const post = { at: way * (2 * day + 1) };
+    return [`a time ${post.at} ms away`, 'verify 401 stale', HostedSignatureError, { post, facts }];
+  }),
   ['a signer that fails', 'verify 503 config', HostedConfigError, { setup: { client: { signer: brokenSigner } } }],
-  [
-    'another body with the same signature',
-    'guard 401 replayed',
-    HostedSignatureError,
-    { setup: { confirm: false, guard: guardThat(() => 'conflict') }, facts: { reason: 'replayed', retryable: false } },
-  ],
-  [
-    'a callback that another delivery handles',
-    'guard 503 busy',
-    HostedSignatureError,
-    { setup: { guard: guardThat(() => 'busy') }, facts: busy },
-  ],
-  ...both.flatMap((setup) =>
-    [away, broken].map(
-      (fail): Failure => [
-        `${nameOf(setup)}a guard that ${fail === away ? 'rejects' : 'throws'}`,
-        'guard 503 guard',
-        Error,
-        { setup: { ...setup, guard: guardThat(fail) }, facts: { message: expect.stringContaining('the store is') } },
-      ],
-    ),
-  ),
+  ...[away, broken].map((fail): Failure => {
+    const setup = { guard: { begin: firstly(fail, () => 'new') } };
+    return [`a guard that fails by ${fail.name}`, 'guard 503 guard', Error, { setup, facts: isGuards }];
+  }),
 ];
 
 const completed = { job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1' };
-const ofAnotherJob = { result: { ...genuine, PartnerParams: { user_id: 'user-1', job_id: 'job-2' } } };
-const lateTime = { timestamp: '2026-01-02T02:00:00.000Z' };
+const ofAnotherJob = { result: { ...result, PartnerParams: { user_id: 'user-1', job_id: 'job-2' } } };
+const at = { timestamp: '2026-01-02T03:04:05.679Z' };
 const json = (status: number, code: string) => Response.json({ error: 'no', code }, { status });
+const says = (body: object) => () => Response.json(body);
 
 const confirmations = (
   [
@@ -175,19 +148,34 @@ const confirmations = (
     ['that does not arrive', 'connection', HostedConnectionError, () => Promise.reject(failed('ECONNRESET'))],
     ['that breaks off', 'response', HostedResponseError, new Response(JSON.stringify(signed(completed)).slice(0, 50))],
     ['that is a page', 'response', HostedResponseError, new Response('<html>')],
-    ["with another's signature", 'signature', HostedSignatureError, { ...signed(completed), sec_key: 'bm8=' }],
-    ['without a signature', 'signature', HostedSignatureError, completed],
-    ['with an old signature', 'signature', HostedSignatureError, signed(completed, lateTime)],
-    ['about another job', 'response', HostedResponseError, signed({ ...completed, job_id: 'job-2' })],
-    ['about another user', 'response', HostedResponseError, signed({ ...completed, user_id: 'user-2' })],
-    ['with a result of another job', 'response', HostedResponseError, signed({ ...completed, ...ofAnotherJob })],
+    [
+      "with another's signature",
+      'signature',
+      HostedSignatureError,
+      says({ ...signed(completed, at), sec_key: 'bm8=' }),
+    ],
+    ['without a signature', 'signature', HostedSignatureError, says(completed)],
+    [
+      'with an old signature',
+      'signature',
+      HostedSignatureError,
+      says(signed(completed, { timestamp: '2026-01-02T02:00:00.000Z' })),
+    ],
+    ['about another job', 'response', HostedResponseError, says(signed({ ...completed, job_id: 'job-2' }, at))],
+    ['about another user', 'response', HostedResponseError, says(signed({ ...completed, user_id: 'user-2' }, at))],
+    [
+      'with a result of another job',
+      'response',
+      HostedResponseError,
+      says(signed({ ...completed, ...ofAnotherJob }, at)),
+    ],
   ] as const
 ).map(
   ([what, reason, error, first]): Failure => [
     `a job status ${what}`,
     `confirm 503 ${reason}`,
     error,
-    { setup: { reply: [first, ({ body }) => Response.json(succeededStatus(body))] } },
+    { setup: { says: [first, {}] } },
   ],
 );
 
@@ -200,57 +188,63 @@ const handlers = (
     ['rejects with an error of this package', () => Promise.reject(new HostedConfigError([], {}))],
     ['rejects with a signature error', () => Promise.reject(signatureError)],
   ] as const
-).flatMap(([what, fail]) =>
-  both.map(
-    (setup): Failure => [
-      `${nameOf(setup)}an onEvent that ${what}`,
-      'handle 500 handler',
-      Object,
-      { setup: { ...setup, onEvent: firstly(fail, () => undefined) } },
-    ],
-  ),
+).map(
+  ([what, fail]): Failure => [
+    `an onEvent that ${what}`,
+    'handle 500 handler',
+    Object,
+    { setup: { guard: {}, onEvent: firstly(fail, () => undefined) } },
+  ],
 );
 
 test.each([...bodies, ...signatures, ...confirmations, ...handlers])(
   'because of %s, a delivery ends with %s, which is reported, and the next delivery is accepted',
   async (_why, ends, error, { post, setup = {}, facts }) => {
-    const handler = startHandler({ guard: {}, ...setup });
+    const { clock, deliver, deliveries, errors, handed, lines, log } = startHandler(setup);
     const [phase = '', statusText, reason] = ends.split(' ');
     const status = Number(statusText);
-    const isConfirmed = setup.confirm !== false;
-    const stages = {
-      read: '',
-      verify: '',
-      guard: 'begin',
-      confirm: 'begin confirm forget',
-      handle: isConfirmed ? 'begin confirm handle forget' : 'begin handle forget',
-    }[phase];
 
-    const response = await handler.deliver(post);
+    expect(await deliver(post)).toBe(`${statusText} ${reason}`);
 
-    expect(response.status).toBe(status);
     const result = status < 500 ? 'refused' : 'failed';
-    expect(handler.deliveries()).toEqual([{ type: 'callback', result, reason, status, durationMs: 0 }]);
-    expect(handler.stages()).toBe(stages);
-    expect(handler.errors).toMatchObject([{ at: { phase, status } }]);
-    const [reported] = handler.errors;
+    expect(deliveries()).toEqual([{ type: 'callback', result, reason, status, durationMs: 0 }]);
+    if (phase === 'handle')
+      expect(log.slice(1)).toEqual(['0 begin', '0 hand succeeded 0810', '0 forget', '0 500 handler']);
+    // `onError` is called once.
+    expect(errors).toMatchObject([{ at: { phase, status } }]);
+    const [reported] = errors;
     if (error !== Object) expect(reported?.error).toBeInstanceOf(error);
     if (facts) expect(reported?.error).toMatchObject(facts);
     const event = reported?.at.event;
-    expect(event?.jobId).toBe(phase === 'read' || phase === 'verify' ? undefined : 'job-1');
-    // Only a callback that is not confirmed has its own timestamp in its entry.
-    if (event) expect(event.entry?.extra.timestamp === nowText).toBe(phase !== 'handle' || !isConfirmed);
-    expect(handler.lines).toEqual([expect.stringMatching(new RegExp(`^hosted-client: .*${status}`))]);
-    if (phase === 'verify' && facts) expect(handler.lines[0]).toContain('maxAgeMs');
-    for (const secret of ['user-1', 'job-1', '0810', 'database', 'store', nowText])
-      expect(handler.lines[0]).not.toContain(secret);
+    if (phase === 'read' || phase === 'verify') expect(event).toBeNull();
+    else if (phase === 'handle') expect(event).toBe(handed[0]?.[0]);
+    else expect(event).toMatchObject({ userId: 'user-1', jobId: 'job-1', isFinal: true });
+    // Of a rejection, `onError` is the only report.
+    expect(lines).toEqual(status < 500 ? [] : [expect.stringMatching(new RegExp(`^hosted-client: .*${status}`))]);
+    for (const secret of ['user-1', 'job-1', '0810', 'store', nowText]) expect(lines.join()).not.toContain(secret);
 
-    expect((await handler.deliver({})).status).toBe(200);
-    expect(handler.handled.at(-1)?.[0]).toMatchObject({ jobId: 'job-1', repeat: false, entry: { resultCode: '0810' } });
+    await clock.advance(1_000);
+    expect(await deliver({})).toBe('200 accepted');
+    expect(handed.at(-1)?.[0]).toMatchObject({ userId: 'user-1', jobId: 'job-1' });
   },
 );
 
-// Time ----------------------------------------------------------------------
+// Bodies and time -----------------------------------------------------------
+
+test('a body of up to 2 MiB is accepted, whatever its content type and in whatever parts its characters arrive', async () => {
+  const { deliver } = startHandler();
+  const room = 2 * 1024 * 1024 - Buffer.byteLength(bodyOf({ says: { Photo: '' } }));
+  const inParts = [...new TextEncoder().encode(bodyOf({ job: 'job-2', says: { FullName: 'Zoë 李' } }))];
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const byte = inParts.shift();
+    if (byte === undefined) controller.close();
+    else controller.enqueue(Uint8Array.of(byte));
+  };
+
+  expect(await deliver({ says: { Photo: 'A'.repeat(room + 1) } })).toBe('413 too_large');
+  expect(await deliver({ says: { Photo: 'A'.repeat(room) } })).toBe('200 accepted');
+  expect(await deliver({ job: 'job-2', body: streamOf({ pull }) })).toBe('200 accepted');
+});
 
 test('a body that does not arrive within ten seconds gets 408, and no more of it is read', async () => {
   const { clock, deliver, deliveries, errors } = startHandler();
@@ -261,19 +255,12 @@ test('a body that does not arrive within ten seconds gets 408, and no more of it
   expect(cancel).not.toHaveBeenCalled();
   await clock.advance(1);
 
-  expect((await response).status).toBe(408);
+  expect(await response).toBe('408 timeout');
   expect(cancel).toHaveBeenCalledOnce();
   expect(deliveries()).toMatchObject([{ status: 408, reason: 'timeout', durationMs: 10_000 }]);
+  const message = 'Cannot receive a callback: its body did not arrive within "bodyTimeoutMs"';
   expect(errors).toMatchObject([
-    {
-      error: {
-        message: 'Cannot receive a callback: its body did not arrive within "bodyTimeoutMs"',
-        phase: 'attempt',
-        timeoutMs: 10_000,
-        outcome: 'answered',
-      },
-      at: { phase: 'read', status: 408, event: null },
-    },
+    { error: { message, timeoutMs: 10_000 }, at: { phase: 'read', status: 408, event: null } },
   ]);
   expect(errors[0]?.error).toBeInstanceOf(HostedTimeoutError);
 });
@@ -290,7 +277,7 @@ test('bodyTimeoutMs ends a slow body, however many bytes arrive meanwhile', asyn
   const response = deliver({ body: slow });
   await clock.advance(1_000);
 
-  expect((await response).status).toBe(408);
+  expect(await response).toBe('408 timeout');
 });
 
 const awayError = new Error('the clock is away');
@@ -307,7 +294,14 @@ test.each([
   const { deliver, deliveries, errors } = startHandler({ client: { clock } });
   read = fail;
 
-  expect((await deliver()).status).toBe(503);
+  expect(await deliver()).toBe(`503 ${reason}`);
   expect(deliveries()).toMatchObject([{ status: 503, reason, durationMs: 0 }]);
   expect(errors).toEqual([{ error, at: { phase: 'verify', status: 503, event: null } }]);
+});
+
+test('a delivery gets 503 if the wait for its second status fails', async () => {
+  const sleep = (ms: number, signal?: AbortSignal) => (ms === 2_000 ? away() : stillClock().sleep(ms, signal));
+  const { deliver } = startHandler({ says: [{ state: 'pending' }], client: { clock: { ...stillClock(), sleep } } });
+
+  expect(await deliver()).toMatch(/^503 /);
 });

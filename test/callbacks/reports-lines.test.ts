@@ -5,7 +5,7 @@ import { createDeliveryReports, createFailure, isDeliveryLine } from '../../src/
 import { HostedConnectionError } from '../../src/errors/errors.js';
 import { createPlatformClock } from '../../src/runtime/clock.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { away, broken, failsOnce, startHandler } from './deliveries.js';
+import { away, broken, forever, type Setup, startHandler } from './deliveries.js';
 
 failOnStrayRejections();
 
@@ -20,6 +20,19 @@ function start() {
 }
 
 const personal = new Error('personal data');
+
+const usualFrames = [
+  'at query (/srv/app/node_modules/pg/lib/client.js:52:13)',
+  'at process.processTicksAndRejections (node:internal/process/task_queues:104:5)',
+  'at async onEvent (file:///srv/app/server.mjs:18:32)',
+];
+
+/** An error that was thrown at these frames. */
+function at<E extends Error>(error: E, frames: readonly string[] = usualFrames): E {
+  const stack = [`${error.name}: ${error.message}`, ...frames.map((frame) => `    ${frame}`)].join('\n');
+  return Object.assign(error, { stack });
+}
+
 const connection = new HostedConnectionError('the connection broke', { operation: 'jobs.status' });
 
 test.each([
@@ -28,9 +41,16 @@ test.each([
   ['guard', personal, 'the replay guard failed'],
   ['confirm', personal, 'it could not be confirmed'],
   ['confirm', connection, connection.message],
-  ['handle', personal, 'onEvent rejected'],
   // An error of the package may come from a call that onEvent made: its message is the caller's.
-  ['handle', connection, 'onEvent rejected'],
+  ['handle', at(connection), 'onEvent rejected with HostedConnectionError at server.mjs:18:32'],
+  ['handle', at(new TypeError('personal\n    at mary.js:1:1')), 'onEvent rejected with TypeError at server.mjs:18:32'],
+  ['handle', at(new Error('personal'), []), 'onEvent rejected with Error'],
+  [
+    'handle',
+    Object.assign(at(new Error('personal')), { name: 'Mary Jane' }),
+    'onEvent rejected with an error at server.mjs:18:32',
+  ],
+  ['handle', 'personal', 'onEvent rejected with a value that is no error'],
 ] as const)(
   'the log line of a delivery that failed in phase %s shows the reason, if it may be shown',
   (phase, error, why) => {
@@ -55,17 +75,22 @@ test.each([
 
 const rejected = { body: '{}' };
 const malformed = { body: 'no JSON' };
+/** A handler without `onError`, which would be told of rejections in place of the log. */
+const startUnheard = (setup: Setup = {}) => startHandler({ ...setup, handler: { onError: undefined } });
 
 test('each failed delivery has a log line, and the rejected ones are counted in one line a minute', async () => {
-  const { run, lines } = startHandler({ confirm: false, onEvent: away });
+  const { deliver, clock, lines } = startUnheard({ onEvent: away });
 
-  await run([...Array(50).fill(rejected), {}, {}, {}]);
+  for (let count = 0; count < 50; count++) await deliver(rejected);
+  for (const job of ['job-1', 'job-2', 'job-3']) await deliver({ job });
   expect(lines).toHaveLength(4);
   expect(lines[0]).toMatch(/^hosted-client: 1 deliver.*1 with 401/);
   expect(lines.slice(1).every((line) => line.includes('500'))).toBe(true);
-  await run([59_999, malformed]);
+  await clock.advance(59_999);
+  await deliver(malformed);
   expect(lines).toHaveLength(4);
-  await run([1, malformed]);
+  await clock.advance(1);
+  await deliver(malformed);
 
   expect(lines).toHaveLength(5);
   expect(lines[4]).toMatch(/^hosted-client: 51 deliver.*49 with 401, 2 with 400/);
@@ -73,9 +98,11 @@ test('each failed delivery has a log line, and the rejected ones are counted in 
 });
 
 test('rejected deliveries are counted when a callback is accepted a minute later', async () => {
-  const { run, lines } = startHandler({ confirm: false });
+  const { deliver, clock, lines } = startUnheard();
 
-  await run([rejected, rejected, rejected, 60_000, { at: 60_000 }]);
+  for (let count = 0; count < 3; count++) await deliver(rejected);
+  await clock.advance(60_000);
+  await deliver();
 
   expect(lines).toHaveLength(2);
   expect(lines[1]).toContain('2 with 401');
@@ -84,14 +111,15 @@ test('rejected deliveries are counted when a callback is accepted a minute later
 test.each([
   ['rejects', away],
   ['throws', broken],
-  ['does not settle', () => new Promise<void>(() => undefined)],
+  ['does not settle', forever],
 ])('the responses are the same if onError or the logger %s', async (_what, write) => {
   const logger = { debug: write, info: write, warn: write, error: write };
   for (const given of [{ handler: { onError: write } }, { client: { logger } }]) {
-    const handler = startHandler({ ...given, onEvent: failsOnce });
+    const { deliver, clock } = startHandler({ ...given, onEvent: (call) => (call === 1 ? away() : undefined) });
 
-    await handler.run([rejected, {}, {}]);
+    const endings = [await deliver(rejected), await deliver()];
+    await clock.advance(1_000);
 
-    expect(handler.endings()).toEqual(['401 missing', '500 handler', '200 accepted']);
+    expect([...endings, await deliver()]).toEqual(['401 missing', '500 handler', '200 accepted']);
   }
 });

@@ -1,0 +1,161 @@
+// What a handler makes of the guard of a caller, which may fail, hang, or return any value.
+
+import { createHash } from 'node:crypto';
+import type { ReplayGuard } from 'hosted-client';
+import { expect, test, vi } from 'vitest';
+import { now } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { away, broken, day, forever, type Sequence, startHandler } from './deliveries.js';
+
+failOnStrayRejections();
+
+const asked = ['0 ask', '0 begin'];
+const handed = [...asked, '0 hand succeeded 0810'];
+const begins = (known: unknown) => ({ guard: { begin: () => known } });
+/** The calls of `begin` that say busy: each half second for ten seconds. */
+const halfSeconds = Array.from({ length: 21 }, (_, at) => `${at * 500} begin`);
+const slowly = (ms: number, known: string) => async (_call: number, clock: { sleep?(ms: number): Promise<void> }) => {
+  await clock.sleep?.(ms);
+  return known;
+};
+
+const sequences: readonly Sequence[] = [
+  ['new: the version is handed over, and committed', begins('new'), [{}], [...handed, '0 commit', '0 200 accepted']],
+  [
+    'known: the second status answers, by one more begin',
+    begins('known'),
+    [{}],
+    [...asked, '2000 ask', '2000 begin', '2000 200 repeat'],
+  ],
+  [
+    'known: a status two seconds after the hint answers at once',
+    begins('known'),
+    [{ at: -2_000 }],
+    [...asked, '0 200 repeat'],
+  ],
+  ['older: twice is too often', begins('older'), [{}], [...asked, '2000 ask', '2000 begin', '2000 503 older']],
+  [
+    'older, then new',
+    { guard: { begin: (call) => (call === 1 ? 'older' : 'new') } },
+    [{}],
+    [...asked, '2000 ask', '2000 begin', '2000 hand succeeded 0810', '2000 commit', '2000 200 accepted'],
+  ],
+  ...['busy', 'another word', null, undefined, true].map(
+    (known): Sequence => [
+      `${known}: begin is called again each half second with the same status, for ten seconds`,
+      begins(known),
+      [{}],
+      ['0 ask', ...halfSeconds, '10000 503 busy'],
+    ],
+  ),
+  [
+    'busy, then new',
+    { guard: { begin: (call) => (call < 3 ? 'busy' : 'new') } },
+    [{}],
+    [...asked, '500 begin', '1000 begin', '1000 hand succeeded 0810', '1000 commit', '1000 200 accepted'],
+  ],
+  ['a begin that rejects', { guard: { begin: away } }, [{}], [...asked, '0 503 guard']],
+  ['a begin that throws', { guard: { begin: broken } }, [{}], [...asked, '0 503 guard']],
+  ['a begin that does not respond', { guard: { begin: forever } }, [{}], [...asked, '10000 503 guard']],
+  [
+    'a lease that is given too late is given back',
+    { guard: { begin: slowly(12_000, 'new') } },
+    [{}],
+    [...asked, '10000 503 guard', '12000 forget'],
+  ],
+  [
+    'another value that comes too late is ignored',
+    { guard: { begin: slowly(12_000, 'busy') } },
+    [{}],
+    [...asked, '10000 503 guard'],
+  ],
+  ['a commit that rejects', { guard: { commit: away } }, [{}], [...handed, '0 commit', '0 200 accepted']],
+  [
+    'a commit that does not respond',
+    { guard: { commit: forever } },
+    [{}],
+    [...handed, '0 commit', '10000 200 accepted'],
+  ],
+  ['a forget that rejects', { guard: { forget: away }, onEvent: away }, [{}], [...handed, '0 forget', '0 500 handler']],
+  [
+    'a forget that throws',
+    { guard: { forget: broken }, onEvent: away },
+    [{}],
+    [...handed, '0 forget', '0 500 handler'],
+  ],
+  [
+    'a forget that does not respond',
+    { guard: { forget: forever }, onEvent: away },
+    [{}],
+    [...handed, '0 forget', '10000 500 handler'],
+  ],
+  [
+    'a pending status without results is not passed to it',
+    { guard: {}, says: [{ state: 'pending' }] },
+    [{ isFinal: false }],
+    ['0 ask', '0 200 repeat'],
+  ],
+];
+
+test.each(sequences)('%s', async (_what, setup, steps, log) => {
+  expect(await startHandler(setup).run(steps)).toEqual(log);
+});
+
+test.each(['commit', 'forget'] as const)('a failure of %s has a log line', async (step) => {
+  const { deliver, lines } = startHandler({ guard: { [step]: away }, ...(step === 'forget' && { onEvent: away }) });
+
+  await deliver();
+
+  const when = step === 'commit' ? 'handled' : 'not handled';
+  expect(lines[0]).toBe(`hosted-client: the replay guard failed after a callback was ${when}`);
+});
+
+const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+/** A guard for which every version is new, and what it is given. */
+function recordingGuard() {
+  return {
+    begin: vi.fn<ReplayGuard['begin']>(async () => 'new'),
+    commit: vi.fn<ReplayGuard['commit']>(async () => undefined),
+    forget: vi.fn<ReplayGuard['forget']>(async () => undefined),
+  };
+}
+
+test('a guard gets the digest of the job, the id of the version and its signed time, and both lengths', async () => {
+  const replayGuard = recordingGuard();
+  const { deliver, handed } = startHandler({ handler: { replayGuard } });
+
+  await deliver();
+
+  const key = sha256(['sandbox', '085', 'user-1', 'job-1']);
+  const version = sha256(['succeeded', ['0000001111', '0810', 'SAIA', true, null, null]]);
+  const id = sha256(['sandbox', '085', 'user-1', 'job-1', version]);
+  expect(replayGuard.begin.mock.calls).toEqual([[key, { id, signedAt: new Date(now) }, 300_000, 4 * day]]);
+  expect(replayGuard.commit.mock.calls).toEqual([[key, { id, signedAt: new Date(now) }]]);
+  expect(replayGuard.forget).not.toHaveBeenCalled();
+  expect(handed[0]?.[0]).toEqual({ id, userId: 'user-1', jobId: 'job-1', linkId: null, signedAt: new Date(now) });
+});
+
+test('a guard gets leaseMs, and keeps a version for twice maxHintAgeMs if that is more than four days', async () => {
+  const replayGuard = recordingGuard();
+  const { deliver } = startHandler({ handler: { replayGuard, leaseMs: 1_000, maxHintAgeMs: 3 * day } });
+
+  await deliver();
+
+  expect(replayGuard.begin.mock.calls[0]?.slice(2)).toEqual([1_000, 6 * day]);
+});
+
+test('a guard that changes the time it is given changes no event', async () => {
+  const replayGuard = {
+    ...recordingGuard(),
+    begin: async (_key: string, { signedAt }: { signedAt: Date }) => {
+      signedAt.setTime(0);
+      return 'new' as const;
+    },
+  };
+  const { deliver, handed } = startHandler({ handler: { replayGuard } });
+
+  await deliver();
+
+  expect(handed[0]?.[0].signedAt).toEqual(new Date(now));
+});

@@ -1,0 +1,236 @@
+// The turns of jobs, and how the requests of all turns share their places.
+
+import { expect, test } from 'vitest';
+import { createRequestQueue } from '../../src/callbacks/request-queue.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { forever, post, type Says, type Sequence, startHandler } from './deliveries.js';
+
+failOnStrayRejections();
+
+const slow = { takesMs: 3_000 };
+const failed = { state: 'failed', codes: ['0810', '0811'] } as const;
+const job2 = { job: 'job-2' };
+const one = { maxConfirmations: 1 };
+const oneAtOnce = (says: readonly Says[]) => ({ says, handler: one });
+const lateEvent = (ms: number) => (call: number, clock: { sleep?(ms: number): Promise<void> }) =>
+  call === 1 ? clock.sleep?.(ms) : undefined;
+
+const sequences: readonly Sequence[] = [
+  [
+    'a delivery that arrives while a turn runs takes the next, which all that arrive until then join',
+    { says: [slow, { ...failed, at: 3_001 }] },
+    [{}, 1_000, {}, 1_000, {}, {}],
+    [
+      ...['0 ask', '3000 hand succeeded 0810', '3000 ask', '3000 200 accepted'],
+      ...['3000 hand failed 0810 0811', ...Array(3).fill('3000 200 accepted')],
+    ],
+  ],
+  [
+    'a change is handed over after the one before it, however slow that is',
+    { says: [{}, failed], onEvent: lateEvent(5_000) },
+    [{}, {}],
+    [
+      ...['0 ask', '0 hand succeeded 0810', '5000 ask', '5000 200 accepted'],
+      ...['5000 hand failed 0810 0811', '5000 200 accepted'],
+    ],
+  ],
+  [
+    'a turn whose request would be the second within a second waits, and can be joined meanwhile',
+    {},
+    [{}, 100, { at: -5_000 }, 800, { at: -5_000 }],
+    ['0 ask', '0 hand succeeded 0810', '0 200 accepted', '1000 ask', '1000 200 repeat', '1000 200 repeat'],
+  ],
+  [
+    'of those that joined, only the final ones wait for a pending job',
+    { says: [slow, { state: 'pending', at: 3_000 }] },
+    [{}, { isFinal: false }, {}, { isFinal: false }],
+    [
+      ...['0 ask', '3000 hand succeeded 0810', '3000 ask', '3000 200 accepted', '5000 ask'],
+      ...['5000 200 repeat', '5000 503 pending', '5000 200 repeat'],
+    ],
+  ],
+  ...[
+    [{ at: -20_000 }, {}],
+    [{}, { at: -20_000 }],
+  ].map(
+    (joined): Sequence => [
+      `the newest hint that joined counts: ${joined.map(({ at = 0 }) => at)}`,
+      { says: [slow, { at: -10_001 }] },
+      [{}, 1_000, ...joined],
+      [
+        ...['0 ask', '3000 hand succeeded 0810', '3000 ask', '3000 200 accepted', '5000 ask'],
+        ...['5000 503 stale', '5000 503 stale'],
+      ],
+    ],
+  ),
+  [
+    'who waits ten seconds for a turn leaves it, and who came later gets it',
+    { onEvent: lateEvent(12_000) },
+    [{}, 1_000, {}, 4_000, {}],
+    [...['0 ask', '0 hand succeeded 0810', '11000 503 busy', '12000 ask', '12000 200 accepted'], '12000 200 repeat'],
+  ],
+  [
+    'a turn that all have left is dropped',
+    { onEvent: lateEvent(12_000) },
+    [{}, 1_000, {}, 11_000, 1_000],
+    ['0 ask', '0 hand succeeded 0810', '11000 503 busy', '12000 200 accepted'],
+  ],
+  [
+    'after leaseMs the next turn begins, and the response of the one before it waits on',
+    { onEvent: lateEvent(8_000), handler: { leaseMs: 5_000 } },
+    [{}, 1_000, {}],
+    [
+      ...['0 ask', '0 hand succeeded 0810', '5000 ask', '5000 hand succeeded 0810', '5000 200 accepted'],
+      '8000 200 accepted',
+    ],
+  ],
+  [
+    'a place is held for a request, not for a turn',
+    { handler: one, onEvent: lateEvent(5_000) },
+    [{}, job2],
+    [
+      '0 ask',
+      '0 hand succeeded 0810',
+      '0 ask job-2',
+      '0 hand succeeded 0810',
+      '0 200 accepted job-2',
+      '5000 200 accepted',
+    ],
+  ],
+  [
+    'turns of different jobs share maxConfirmations requests in flight',
+    oneAtOnce([slow]),
+    [{}, job2],
+    [
+      ...['0 ask', '3000 ask job-2', '3000 hand succeeded 0810', '3000 200 accepted'],
+      ...['6000 hand succeeded 0810', '6000 200 accepted job-2'],
+    ],
+  ],
+  [
+    'the wait between two requests of a turn leaves its place to others',
+    oneAtOnce([{ state: 'pending' }, { takesMs: 1_000 }, {}]),
+    [{}, job2],
+    [
+      ...['0 ask', '0 ask job-2', '1000 hand succeeded 0810', '1000 200 accepted job-2'],
+      ...['2000 ask', '2000 hand succeeded 0810', '2000 200 accepted'],
+    ],
+  ],
+  [
+    'a second request that gets no place within ten seconds fails, and who gets no first one is busy',
+    oneAtOnce([{ state: 'pending' }, { takesMs: 20_000 }]),
+    [{}, job2, 5_000, { job: 'job-3' }, 10_000],
+    [
+      ...['0 ask', '0 ask job-2', '12000 503 timeout', '15000 503 busy job-3'],
+      ...['20000 hand succeeded 0810', '20000 200 accepted job-2'],
+    ],
+  ],
+];
+
+test.each(sequences)('%s', async (_what, setup, steps, log) => {
+  expect(await startHandler(setup).run(steps)).toEqual(log);
+});
+
+test('many bodies about one job cause one request a second', async () => {
+  const { run, sent, handed } = startHandler();
+
+  await run(Array.from({ length: 100 }, () => [{ at: -60_000, says: { ResultText: 'any' } }, 50]).flat());
+
+  // At 0, 1,000, … and 5,000 ms.
+  expect(sent).toHaveLength(6);
+  expect(handed).toHaveLength(1);
+});
+
+test('handlers of one client share the places of requests, and the memory of what was handed over', async () => {
+  const { client, handle, clock, log } = startHandler({ says: [slow], handler: one });
+  const other = client.callbacks.handler({ maxConfirmations: 1, onEvent: forever });
+
+  const responses = [handle(post({ at: -60_000 }))];
+  await clock.advance(0);
+  responses.push(other(post({ at: -60_000 })));
+  await clock.advance(6_000);
+  const words = await Promise.all(responses.map(async (response) => (await response).text()));
+
+  expect(log.filter((line) => line.includes('ask'))).toEqual(['0 ask', '3000 ask']);
+  expect(words).toEqual(['accepted', 'repeat']);
+});
+
+// The queue -----------------------------------------------------------------
+
+function startQueue() {
+  const timers: { readonly at: number; run(): void }[] = [];
+  let elapsed = 0;
+  const queue = createRequestQueue({
+    elapsed: () => elapsed,
+    setTimer: (ms, run) => {
+      const timer = { at: elapsed + ms, run };
+      timers.push(timer);
+      return () => void timers.splice(timers.indexOf(timer), 1);
+    },
+  });
+  const begun: string[] = [];
+  const enter = (job: string, ...times: readonly number[]) => {
+    const place = queue.enter(job, 1, times);
+    place.begins.then((begins) => begins && begun.push(job));
+    return place;
+  };
+  /** Ends the request that runs, and returns all that have begun. */
+  const release = async () => {
+    queue.release();
+    await Promise.resolve();
+    return begun.splice(0).join();
+  };
+  const advance = (ms: number) => {
+    elapsed += ms;
+    for (const { run } of timers.splice(0)) run();
+  };
+  return { enter, release, advance, timers };
+}
+
+test('signed times take turns, so a flood under some delays a genuine callback by its share only', async () => {
+  const { enter, release } = startQueue();
+  enter('running', 0);
+  for (const time of [1, 2]) for (const at of ['a', 'b', 'c']) enter(`${time}${at}`, time);
+  enter('genuine', 3);
+
+  const order = [];
+  for (let count = 0; count < 8; count++) order.push(await release());
+
+  expect(order).toEqual(['running,1a', '2a', 'genuine', '1b', '2b', '1c', '2c', '']);
+});
+
+test('a request waits under each of its signed times, also under one that joins, and takes one place', async () => {
+  const { enter, release } = startQueue();
+  enter('running', 0);
+  for (const at of ['a', 'b', 'c']) enter(`1${at}`, 1);
+  enter('joined', 1).addTime(2);
+
+  const order = [];
+  for (let count = 0; count < 5; count++) order.push(await release());
+
+  expect(order).toEqual(['running,1a', 'joined', '1b', '1c', '']);
+});
+
+test('a request that is cancelled takes no place, and leaves no timer', async () => {
+  const { enter, release, timers } = startQueue();
+  enter('first', 1);
+  const queued = enter('second', 1);
+  const early = enter('first', 1);
+  expect(timers).toHaveLength(1);
+  queued.cancel();
+  early.cancel();
+
+  expect([await queued.begins, await early.begins, timers.length]).toEqual([false, false, 0]);
+  expect(await release()).toBe('first');
+});
+
+test('two requests about one job are a second apart', async () => {
+  const { enter, release, advance } = startQueue();
+  enter('job', 1);
+  enter('job', 1);
+
+  expect(await release()).toBe('job');
+  advance(999);
+  expect(await release()).toBe('');
+  advance(1);
+  expect(await release()).toBe('job');
+});
