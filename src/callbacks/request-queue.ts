@@ -56,6 +56,8 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
   }
 
   function remove(item: Item): void {
+    // A signed time that joins later must not queue a request that may already be sent: it would take one more place.
+    item.isQueued = false;
     for (const time of item.times) {
       const items = queue.get(time);
       items?.delete(item);

@@ -210,6 +210,17 @@ test('a request waits under each of its signed times, also under one that joins,
   expect(order).toEqual(['running,1a', 'joined', '1b', '1c', '']);
 });
 
+test('a signed time that joins a request which may already be sent takes no further place', async () => {
+  const { enter, release } = startQueue();
+  const place = enter('first', 1);
+  place.addTime(2);
+  enter('second', 3);
+
+  expect([await release(), await release()]).toEqual(['first,second', '']);
+  enter('third', 4);
+  expect(await release()).toBe('third');
+});
+
 test('a request that is cancelled takes no place, and leaves no timer', async () => {
   const { enter, release, timers } = startQueue();
   enter('first', 1);
