@@ -76,7 +76,7 @@ test.each([
 const rejected = { body: '{}' };
 const malformed = { body: 'no JSON' };
 /** A handler without `onError`, which would be told of rejections in place of the log. */
-const startUnheard = (setup: Setup = {}) => startHandler({ ...setup, handler: { onError: undefined } });
+const startUnheard = (setup: Setup = {}) => startHandler({ ...setup, handler: { onError: undefined as never } });
 
 test('each failed delivery has a log line, and the rejected ones are counted in one line a minute', async () => {
   const { deliver, clock, lines } = startUnheard({ onEvent: away });
