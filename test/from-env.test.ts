@@ -169,7 +169,7 @@ const calls: Readonly<Record<string, (client: HostedClient) => Promise<unknown>>
   'jobs.waitForCompletion': (client) => client.jobs.waitForCompletion(job, { notFoundGraceMs: 0 }),
   'jobs.waitForAll': (client) => collect(client.jobs.waitForAll([job], { notFoundGraceMs: 0 })),
   'callbacks.receive': (client) => client.callbacks.receive('{}'),
-  'callbacks.confirm': (client) => client.callbacks.confirm(job as never),
+  'callbacks.confirm': (client) => client.callbacks.confirm({ ...job, signedAt: new Date() } as never),
 };
 
 describe('lazy', () => {

@@ -718,7 +718,7 @@ async function afterOneResponse(
     );
   const seen = {
     status: [await statusOf(0), await statusOf(-hour), await statusOf(-800 * day)],
-    callback: [await callbackOf(0), await callbackOf(-day), await callbackOf(day)],
+    callback: [await callbackOf(0), await callbackOf(-3 * day), await callbackOf(3 * day)],
   };
   return { ...seen, aheadMs };
 }

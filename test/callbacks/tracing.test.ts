@@ -1,21 +1,22 @@
 // Deliveries on their tracing channel.
 
 import { HostedClient } from 'hosted-client';
-import { createMockService } from 'hosted-client/testing';
+import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { subscribeTo } from '../support/traced.js';
 
 function startClient() {
-  const service = createMockService();
-  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const clock = createTestClock();
+  const service = createMockService({ clock });
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, clock });
   const job = service.sandbox.jobs.start({ userId: 'user-4711', jobId: 'job-0815' });
   service.sandbox.jobs.complete(job, 'approved');
-  return { client, job, jobs: service.sandbox.jobs };
+  return { client, clock, job, jobs: service.sandbox.jobs };
 }
 
 test('a delivery is one message, and its confirming call and onEvent run within its store', async () => {
   const { inside, ended, seen } = subscribeTo('callback', 'call');
-  const { client, job, jobs } = startClient();
+  const { client, clock, job, jobs } = startClient();
   let within: readonly object[] = [];
 
   const to = client.callbacks.handler({
@@ -24,7 +25,9 @@ test('a delivery is one message, and its confirming call and onEvent run within 
     },
   });
   await jobs.deliverCallback(job, { to });
-  await jobs.deliverCallback(job, { to });
+  const again = jobs.deliverCallback(job, { to });
+  await clock.advance(5_000);
+  await again;
 
   expect(ended('callback')).toEqual([
     { result: 'accepted', status: 200, errorCode: null },

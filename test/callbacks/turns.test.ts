@@ -170,7 +170,7 @@ function startQueue() {
   const begun: string[] = [];
   const enter = (job: string, ...times: readonly number[]) => {
     const place = queue.enter(job, 1, times);
-    place.begins.then((begins) => begins && begun.push(job));
+    void place.begins.then((begins) => begins && begun.push(job));
     return place;
   };
   /** Ends the request that runs, and returns all that have begun. */

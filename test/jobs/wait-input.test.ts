@@ -68,7 +68,12 @@ test.each<[string, string, string, (client: HostedClient) => Promise<unknown>]>(
     (client) =>
       firstOf(client.jobs.waitForAll(['user-1', 'job-1'] as never)).then(({ error }) => Promise.reject(error)),
   ],
-  ['callbacks.confirm()', '', oneByOne, (client) => client.callbacks.confirm('user-1' as never, 'job-1' as never)],
+  [
+    'callbacks.confirm()',
+    '',
+    'must be what receive() returned',
+    (client) => client.callbacks.confirm('user-1' as never, 'job-1' as never),
+  ],
 ])('ids that are given one by one to %s are told as such, once', async (_, path, message, call) => {
   const { client, sent } = clientOf({});
 

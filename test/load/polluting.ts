@@ -200,7 +200,7 @@ export const deedsWithRequests: Readonly<Record<string, Deed>> = {
     replies: [signedText({ job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1', history: [] })],
     run: async ({ client, callback }) => {
       const events: unknown[] = [];
-      const handle = client.callbacks.handler({ confirm: true, onEvent: (...told) => void events.push(told) });
+      const handle = client.callbacks.handler({ onEvent: (...told) => void events.push(told) });
       return { status: (await handle(callback)).status, events };
     },
   },

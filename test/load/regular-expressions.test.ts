@@ -23,6 +23,8 @@ const others: Readonly<Record<string, string>> = {
   // is none of the part's: a host can be divided in one way.
   "^https?:\\/\\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\\.)+[a-z]{2,}(?:\\/[\\w./~%&=+?:,;@!$'()*-]*)?$":
     'protocol/http-url.ts',
+  // A name has at most 80 characters, and each part after it begins with a colon, which no digit is.
+  '([\\w.@+-]{1,80}:\\d+:\\d+)\\)?$': 'errors/caller-frames.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
   '[-:]|\\.\\d+': 'testing/job-records.ts',
   'SET LOCAL lock_timeout = \\d+': 'tracking/pg-boss.ts',

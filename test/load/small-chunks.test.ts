@@ -53,6 +53,7 @@ test('a callback of 4 MiB in chunks of one byte is handed over, and grows the he
   const { client } = clientOf(signed({ ...job, job_complete: true, job_success: true }));
   const handedOver: string[] = [];
   const handle = client.callbacks.handler({
+    maxBytes: 2 * bodyBytes,
     onEvent: ({ jobId }, { state }) => void handedOver.push(`${jobId} ${state}`),
   });
 

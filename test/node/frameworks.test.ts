@@ -356,7 +356,7 @@ test('over HTTP/2 a callback is accepted, and a HEAD and a body that does not co
     if (body !== undefined) stream.end(body);
     const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
     statuses.push(headers[':status']);
-    stream.close();
+    stream.resume().close();
   }
   session.close();
   await new Promise((resolve) => server.close(resolve));

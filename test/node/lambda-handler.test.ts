@@ -1,6 +1,6 @@
 /** Events as the platform's own documents show them, with callbacks of the mock service in them. */
 
-import { type CallbackEvent, type ConfirmedEvent, HostedClient, HostedConfigError } from 'hosted-client';
+import { HostedClient, HostedConfigError } from 'hosted-client';
 import { lambdaHandler } from 'hosted-client/node';
 import { createMockService } from 'hosted-client/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -8,12 +8,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 const service = createMockService();
 const { sandbox } = service;
 const client = new HostedClient({ ...sandbox.clientOptions, fetch: service.fetch });
+const plain = { 'content-type': 'text/plain' };
 const seen: string[] = [];
 const failures: string[] = [];
 
 const handle = lambdaHandler(
   client.callbacks.handler({
-    onEvent: (event: CallbackEvent | ConfirmedEvent) => void seen.push(event.jobId),
+    onEvent: ({ jobId }) => void seen.push(jobId),
     onError: (_error, { phase, status }) => void failures.push(`${phase} ${status}`),
   }),
 );
@@ -90,7 +91,7 @@ describe.each(Object.entries(kinds))('%s', (_kind, carry) => {
     const encoded = Buffer.from(second.text).toString('base64');
     const asBase64 = await handle({ ...carry(encoded), isBase64Encoded: true });
 
-    expect([asText, asBase64]).toEqual(Array(2).fill({ statusCode: 200, headers: {}, body: '' }));
+    expect([asText, asBase64]).toEqual(Array(2).fill({ statusCode: 200, headers: plain, body: 'accepted' }));
     expect(seen).toEqual([first.job.jobId, second.job.jobId]);
     expect(failures).toEqual([]);
   });
@@ -101,7 +102,7 @@ describe.each(Object.entries(kinds))('%s', (_kind, carry) => {
     const ends = [await handle(carry(text)), await handle(carry(undefined)), await handle(carry(undefined, 'GET'))];
 
     expect(ends.map(({ statusCode }) => statusCode)).toEqual([401, 400, 405]);
-    expect(ends[2]?.headers).toEqual({ allow: 'POST' });
+    expect(ends[2]?.headers).toEqual({ ...plain, allow: 'POST' });
     expect(failures).toEqual(['verify 401', 'read 400', 'read 405']);
   });
 });

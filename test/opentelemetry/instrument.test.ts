@@ -16,7 +16,7 @@ import {
 import { HostedClient, type HostedClientOptions, HostedConfigError } from 'hosted-client';
 import { instrument } from 'hosted-client/opentelemetry';
 import { createMockService, createTestClock, createTestTracker } from 'hosted-client/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { undici } from '../../examples/hide-link-ids.ts';
 import { collector } from '../support/collector.js';
 import { rejection, thrownBy } from '../support/fake-fetch.js';
@@ -267,9 +267,18 @@ test('calls, retries, waits and callbacks are measured, with nothing of a person
   await client.links.list();
   await client.jobs.waitForCompletion(job);
   await rejection(client.links.get('planted-ref'));
-  const to = client.callbacks.handler({ onEvent: () => undefined });
+  const known = ['new', 'known'] as const;
+  const replayGuard = {
+    begin: vi.fn(async () => known[replayGuard.begin.mock.calls.length - 1] ?? 'busy'),
+    commit: async () => undefined,
+    forget: async () => undefined,
+  };
+  const to = client.callbacks.handler({ replayGuard, onEvent: () => undefined });
   await sandbox.jobs.deliverCallback(job, { to });
-  await sandbox.jobs.deliverCallback(job, { to });
+  // Another job, because two requests about one are a second apart. Its callback is old enough for the first status.
+  const other = sandbox.jobs.start({ userId: 'planted-user', jobId: 'planted-other' });
+  sandbox.jobs.complete(other, 'approved');
+  await sandbox.jobs.deliverCallback(other, { to, variant: 'stale' });
   await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
 
   const found = await read();
@@ -281,7 +290,7 @@ test('calls, retries, waits and callbacks are measured, with nothing of a person
   expect(found).toEqual({
     'hosted.client.call.duration': [
       { ...ok, count: 1, 'hosted.operation': 'links.list' },
-      { ...ok, count: 2, 'hosted.operation': 'jobs.status' },
+      { ...ok, count: 3, 'hosted.operation': 'jobs.status' },
       {
         ...server,
         unit: 's',

@@ -45,14 +45,14 @@ const post = (body = '{}') => new Request('https://partner.test/callbacks', { me
 
 /** A delivery that is refused has a warning. */
 async function warnOf(client: HostedClient): Promise<void> {
-  await client.callbacks.handler({ confirm: false, onEvent: () => undefined })(post());
+  await client.callbacks.handler({ onEvent: () => undefined })(post());
 }
 
 /** A delivery that fails has a warning of its own, by what failed. */
 async function failIn(client: HostedClient, onEvent: () => void): Promise<void> {
   const job = service.sandbox.jobs.start();
   service.sandbox.jobs.complete(job, 'approved');
-  await service.sandbox.jobs.deliverCallback(job, { to: client.callbacks.handler({ confirm: false, onEvent }) });
+  await service.sandbox.jobs.deliverCallback(job, { to: client.callbacks.handler({ onEvent }) });
 }
 
 const away = () => {

@@ -94,13 +94,13 @@ test('the mock’s own latency passes', async () => {
   expect(isListed).toBe(true);
 });
 
-test.each([true, false])('a callback is delivered and handled, confirmed: %s', async (confirm) => {
+test('a callback is delivered and handled', async () => {
   const { client, jobs } = start();
   const job = jobs.start();
   jobs.complete(job, 'approved');
   const seen: string[] = [];
   const onEvent = ({ jobId }: { jobId: string }) => void seen.push(jobId);
-  const to = confirm ? client.callbacks.handler({ onEvent }) : client.callbacks.handler({ confirm: false, onEvent });
+  const to = client.callbacks.handler({ onEvent });
   let status: unknown;
 
   void jobs.deliverCallback(job, { to }).then((response) => {
