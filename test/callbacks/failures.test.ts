@@ -58,51 +58,57 @@ const cutOff = {
 };
 const limit: Setup = { handler: { maxBytes: 1_000 } };
 
+const notPost = (shown: string) => ({
+  message: `Cannot receive a callback: it was sent with ${shown}, but callbacks are sent with POST: give this handler the POST requests of its route`,
+  reason: 'malformed',
+});
+const bodiesOf = (ends: Failure[1], error: Failure[2], given: Failure[3], posts: Readonly<Record<string, Posted>>) =>
+  Object.entries(posts).map(([why, post]): Failure => [why, ends, error, { ...given, post }]);
+
 const bodies: readonly Failure[] = [
-  ...[
-    ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [method, method] as const),
+  ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'user-1-GET'].map((method): Failure => {
     // Anyone can send any text as the method, so only a short word in capitals is shown.
-    ...['PROPFIND', 'GET-user-1', 'user-1-GET'].map((method) => [method, 'another method'] as const),
-  ].map(([method, shown]): Failure => {
-    const message = `Cannot receive a callback: it was sent with ${shown}, but callbacks are sent with POST: give this handler the POST requests of its route`;
-    const facts = { message, reason: 'malformed', issues: [], outcome: 'answered' };
+    const facts = notPost(/^[A-Z]{1,7}$/.test(method) ? method : 'another method');
     return [method, 'read 405 method', HostedResponseError, { post: { method, body: unread() }, facts }];
   }),
-  ...(
-    [
-      ['a content-length over the limit', { body: unread(), headers: { 'content-length': '1001' } }],
-      ['a body over the limit', { body: largeBody() }],
-      [
-        'a body over the limit with a wrong content-length',
-        { body: largeBody(), headers: { 'content-length': '100' } },
-      ],
-    ] as const
-  ).map(
-    ([why, post]): Failure => [
-      why,
-      'read 413 too_large',
-      HostedResponseError,
-      { post: { ...post }, setup: limit, facts: tooLarge },
-    ],
+  ...bodiesOf(
+    'read 413 too_large',
+    HostedResponseError,
+    { setup: limit, facts: tooLarge },
+    {
+      'a content-length over the limit': { body: unread(), headers: { 'content-length': '1001' } },
+      'a body over the limit': { body: largeBody() },
+      'a body over the limit with a wrong content-length': { body: largeBody(), headers: { 'content-length': '100' } },
+    },
   ),
-  ...(
-    [
-      ['no body', null],
-      ['an empty body', ''],
-      ['a form', 'ResultCode=0810'],
-      ['JSON that breaks off', bodyOf().slice(0, -1)],
-      ['bytes that are not UTF-8', Buffer.from(bodyOf({ says: { FullName: 'Zoë' } }), 'latin1')],
-    ] as const
-  ).map(([why, body]): Failure => [why, 'read 400 malformed', HostedResponseError, { post: { body } }]),
-  ['a list', 'read 400 shape', HostedResponseError, { post: { body: `[${bodyOf()}]` } }],
-  ['a body without a job', 'read 400 shape', HostedResponseError, { post: { says: { PartnerParams: {} } } }],
-  ['a body that breaks off', 'read 503 connection', HostedConnectionError, { post: { body: unread() }, facts: cutOff }],
-  [
-    'a body that was read before',
+  ...bodiesOf(
+    'read 400 malformed',
+    HostedResponseError,
+    {},
+    {
+      'no body': { body: null },
+      'JSON that breaks off': { body: bodyOf().slice(0, -1) },
+      'bytes that are not UTF-8': { body: Buffer.from(bodyOf({ says: { FullName: 'Zoë' } }), 'latin1') },
+    },
+  ),
+  ...bodiesOf(
+    'read 400 shape',
+    HostedResponseError,
+    {},
+    {
+      'a list': { body: `[${bodyOf()}]` },
+      'a body without a job': { says: { PartnerParams: {} } },
+    },
+  ),
+  ...bodiesOf(
     'read 503 connection',
     HostedConnectionError,
-    { post: { isRead: true }, facts: cutOff },
-  ],
+    { facts: cutOff },
+    {
+      'a body that breaks off': { body: unread() },
+      'a body that was read before': { isRead: true },
+    },
+  ),
 ];
 
 /** Does something else the first time. */
