@@ -37,10 +37,10 @@ test('a job is in hand until the last of its deliveries has left, and nothing is
 });
 
 test('a delivery whose signed time has too many jobs in hand gets 503, and the limit counts no total', async () => {
-  const { run, errors } = startHandler({ says: [{ takesMs: 1_000 }], handler: { maxConfirmations: 100 } });
+  const { run, errors, log } = startHandler({ says: [{ takesMs: 1_000 }], handler: { maxConfirmations: 100 } });
   const nine: readonly Posted[] = jobs(9).map((job) => ({ job, at: -60_000 }));
 
-  const log = await run([...nine, { job: 'job-9' }, 1_000, ...nine]);
+  await run([...nine, { job: 'job-9' }, 1_000, ...nine]);
 
   expect(log.filter((line) => line.includes('limit'))).toEqual(['0 503 limit job-8', '1000 503 limit job-8']);
   expect(log.filter((line) => line.includes(' 200 '))).toHaveLength(17);

@@ -99,7 +99,7 @@ export function startHandler({ says = [{}], guard, onEvent, handler, client: opt
   const errors: { readonly error: unknown; readonly at: At }[] = [];
   const handed: (readonly [event: JobEvent, status: JobStatus])[] = [];
   const lines: string[] = [];
-  /** All that happened, each line after the ms that had passed. */
+  /** All that happened, each after the ms that had passed. What is handed over is named unless it is the usual status. */
   const log: string[] = [];
   const note = (line: string) => void log.push(`${clock.now() - now} ${line}`);
   const of = (job: unknown) => (job === 'job-1' ? '' : ` ${job}`);
@@ -138,7 +138,8 @@ export function startHandler({ says = [{}], guard, onEvent, handler, client: opt
     ...(guard && { replayGuard }),
     onEvent: (event, status) => {
       handed.push([event, status]);
-      note(['hand', status.state, ...(status.history ?? []).map(({ resultCode }) => resultCode)].join(' '));
+      const said = [status.state, ...(status.history ?? []).map(({ resultCode }) => resultCode)].join(' ');
+      note(said === 'succeeded 0810' ? 'hand' : `hand ${said}`);
       return onEvent?.(handed.length, clock) as undefined;
     },
     onError: (error, at) => void errors.push({ error, at }),
@@ -171,7 +172,7 @@ export function startHandler({ says = [{}], guard, onEvent, handler, client: opt
     sent: service.sent,
     deliveries: () => events.filter((event) => event.type === 'callback'),
     /** Lets so many ms pass, or delivers callbacks; then lets 40 s pass, in which all deliveries end. */
-    async run(steps: readonly (number | Posted)[]): Promise<readonly string[]> {
+    async run(steps: readonly (number | Posted)[] = [{}]): Promise<string> {
       const delivered: Promise<string>[] = [];
       for (const step of steps) {
         if (typeof step !== 'number') delivered.push(deliver(step));
@@ -179,18 +180,13 @@ export function startHandler({ says = [{}], guard, onEvent, handler, client: opt
       }
       await clock.advance(40_000);
       await Promise.all(delivered);
-      return log;
+      return log.join(', ');
     },
   };
 }
 
-/** A test of deliveries: its name, the handler, what happens, and the log. */
-export type Sequence = readonly [
-  what: string,
-  setup: Setup,
-  steps: readonly (number | Posted)[],
-  log: readonly string[],
-];
+/** A test of deliveries: its name, the handler, the log, and what happens; by default, one callback is delivered. */
+export type Sequence = readonly [what: string, setup: Setup, log: string, steps?: readonly (number | Posted)[]];
 
 /** The namespace of a client whose service gives no response that counts. */
 export function receiver(options: Partial<HostedClientOptions> = {}) {

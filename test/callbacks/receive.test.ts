@@ -238,13 +238,3 @@ test.each([
   const message = `is named "${name}": a parser or middleware has renamed fields, so pass the body as it was sent`;
   expect(error).toHaveProperty('issues.0', { path, message });
 });
-
-test.each([
-  ['PartnerParams', { PartnerParams: null, partnerParams: ids }, 'PartnerParams.user_id'],
-  ['user_id', { PartnerParams: { ...ids, userId: 'user-1', job_id: ' ' } }, 'PartnerParams.job_id'],
-  ['job_id', { PartnerParams: { ...ids, jobId: 'job-1', user_id: ' ' } }, 'PartnerParams.user_id'],
-])('callbacks.receive() does not say that %s was renamed if it is there, too', async (_name, says, path) => {
-  const error = await expectResponseError(receiver().receive(bodyOf({ says })), 'shape');
-
-  expect(error).toHaveProperty('issues.0', { path, message: 'must be there' });
-});

@@ -65,45 +65,16 @@ const rejected: readonly Rejected[] = [
     ({ signedBy, plant }, body) => signedBy(body, { signingKey: plant('theirs') }),
   ],
   ['a callback without signature', '401 signature', (_started, body) => JSON.stringify(body)],
-  [
-    'a signature that is an object',
-    '401 signature',
-    ({ plant }, body) =>
-      JSON.stringify({ ...body, timestamp: nowText, signature: { [plant('field')]: plant('value') } }),
-  ],
-  [
-    'a timestamp that is not a time',
-    '401 signature',
-    ({ signedBy, plant }, body) => signedBy(body, { timestamp: plant('time') }),
-  ],
-  [
-    'a callback that is too old',
-    '401 signature',
-    ({ signedBy }, body) => signedBy(body, { timestamp: '2018-03-13T21:04:11.193Z' }),
-  ],
-  [
-    'a callback without a job',
-    '400 response',
-    ({ signedBy, plant }, body) => signedBy({ ...body, PartnerParams: { [plant('field')]: plant('value') } }),
-  ],
+  ['a time that is none', '401 signature', ({ signedBy, plant }, body) => signedBy(body, { timestamp: plant('time') })],
+  ['an old callback', '401 signature', ({ signedBy }, body) => signedBy(body, { timestamp: '2018-03-13T21:04:11Z' })],
   [
     'ids of another type',
     '400 response',
     ({ signedBy, plant }, body) =>
-      signedBy({ ...body, PartnerParams: { user_id: [plant('user')], job_id: { [plant('field')]: plant('job') } } }),
-  ],
-  [
-    'PartnerParams that are a string',
-    '400 response',
-    ({ signedBy, plant }, body) => signedBy({ ...body, PartnerParams: plant('params') }),
+      signedBy({ ...body, PartnerParams: { user_id: [plant('user')], [plant('field')]: plant('job') } }),
   ],
   ['JSON that breaks off', '400 response', ({ signedBy }, body) => signedBy(body).slice(0, -1)],
   ['a string that is not JSON', '400 response', ({ plant }) => plant('text')],
-  [
-    'bytes that are not UTF-8',
-    '400 response',
-    ({ signedBy }, body) => Buffer.concat([Buffer.from(signedBy(body)), Buffer.from([0xff])]),
-  ],
   ['a list of callbacks', '400 response', ({ signedBy }, body) => `[${signedBy(body)}]`],
   ['a large callback', '413 response', ({ signedBy }, body) => signedBy({ ...body, Photo: 'A'.repeat(9_000) })],
 ];
