@@ -110,5 +110,5 @@ const wereRenamed = 'a parser or middleware has renamed fields, so pass the body
 
 /** Whether a result calls itself interim. Anything that cannot be read does not. */
 function isInterim({ IsFinalResult, ResultCode }: Properties): boolean {
-  return toBoolean(IsFinalResult) === false || assumedInterimCodes.has(String(ResultCode));
+  return toBoolean(IsFinalResult) === false || (typeof ResultCode === 'string' && assumedInterimCodes.has(ResultCode));
 }

@@ -59,6 +59,8 @@ test.each([
   ['says nothing of it', { IsFinalResult: undefined }, true],
   ['says something else', { IsFinalResult: 'no' }, true],
   ['says it in a list', { IsFinalResult: [false] }, true],
+  ['has the code in a list', { ResultCode: ['0814'] }, true],
+  ['has a code that is no string', { ResultCode: { toString: 1, valueOf: 1 } }, true],
 ])('a callback that %s is final or interim: %o', async (_what, says, isFinal) => {
   expect((await receiver().receive(bodyOf({ says }))).isFinal).toBe(isFinal);
 });
