@@ -34,6 +34,15 @@ export function addCallerFrames<T>(error: T): T {
  * caller's first own stack frame. Its message may contain anything, so it is not shown.
  */
 export function describeThrown(error: unknown): string {
+  try {
+    return describe(error);
+  } catch {
+    // Its properties may have any type, or throw when they are read.
+    return 'a value that cannot be read';
+  }
+}
+
+function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'a value that is no error';
   const name = /^[A-Za-z]{1,40}$/.test(error.name) ? error.name : 'an error';
   const { message, stack = '' } = error;

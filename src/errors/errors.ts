@@ -258,5 +258,10 @@ export type HostedErrorCode = AnyHostedError['code'];
  * ```
  */
 export function isHostedError(value: unknown): value is AnyHostedError {
-  return value instanceof HostedError;
+  try {
+    return value instanceof HostedError;
+  } catch {
+    // A proxy may throw when it is read.
+    return false;
+  }
 }

@@ -65,6 +65,9 @@ const bodies = (
   return [why, `read ${ends}`, given, ends === '503 connection' ? cutOff : error];
 });
 
+const { proxy: unreadable, revoke } = Proxy.revocable(new Error('user-1'), {});
+revoke();
+const unreadably = () => Promise.reject(unreadable);
 const key = hmacSha256({ apiKey });
 const signer: Signer = { name: 'broken', sign: key.sign, verify: firstly(away, key.verify) };
 const isStale = message('"maxHintAgeMs"');
@@ -75,12 +78,10 @@ const signatures: readonly Failure[] = [
   ['a time more than two days ago', 'verify 401 stale', { posted: { at: -2 * day - 1 } }, isStale],
   ['a time more than two days ahead', 'verify 401 stale', { posted: { at: 2 * day + 1 } }, isStale],
   ['a signer that fails', 'verify 503 config', { setup: { client: { signer } } }],
-  [
-    'a guard that fails',
-    'guard 503 guard',
-    { setup: { guard: { begin: firstly(away, () => 'new') } } },
-    message('away'),
-  ],
+  ...[away, unreadably].map((fail): Failure => {
+    const setup = { guard: { begin: firstly(fail, () => 'new') } };
+    return [`a guard that fails by ${fail.name}`, 'guard 503 guard', { setup }];
+  }),
 ];
 
 const completed = { job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1' };
@@ -116,6 +117,12 @@ const handlers = (
     ['throws', broken],
     ['rejects with undefined', () => Promise.reject()],
     ['rejects with an error of this package', () => Promise.reject(signatureError)],
+    ['rejects with a value that cannot be read', unreadably],
+    [
+      'rejects with an error whose name is a symbol',
+      () => Promise.reject(Object.assign(new Error(), { name: Symbol() })),
+    ],
+    ['rejects with an error whose stack is a number', () => Promise.reject(Object.assign(new Error(), { stack: 1 }))],
   ] as const
 ).map(([why, fail]): Failure => {
   const setup = { guard: {}, onEvent: firstly(fail, () => undefined) };
@@ -142,8 +149,8 @@ test.each([...methods, ...bodies, ...signatures, ...confirmations, ...handlers])
     if (phase === 'handle') expect(log.slice(1)).toEqual(['0 begin', '0 hand', '0 forget', '0 500 handler']);
     // `onError` is called once. The errors of onEvent and of a guard are the caller's own.
     const isCallers = phase === 'handle' || phase === 'guard';
-    const error = isCallers ? facts : { code: codes[reason] ?? reason, ...facts };
-    expect(errors).toMatchObject([{ at: { phase, status }, ...(phase !== 'handle' && { error }) }]);
+    const error = { code: codes[reason] ?? reason, ...facts };
+    expect(errors).toMatchObject([{ at: { phase, status }, ...(!isCallers && { error }) }]);
     const event = errors[0]?.at.event;
     if (phase === 'read' || phase === 'verify') expect(event).toBeNull();
     else if (phase === 'handle') expect(event).toBe(handed[0]?.[0]);
