@@ -65,15 +65,6 @@ test.each([
   expect((await receiver().receive(bodyOf({ says }))).isFinal).toBe(isFinal);
 });
 
-test.each(['2026-01-02T03:04:05.678+00:00', '2026-01-02T05:04:05.678+0200', '1767323045678', '1767323045', 1767323045])(
-  'callbacks.receive() reads when a callback was signed from %j',
-  async (timestamp) => {
-    const { signedAt } = await receiver().receive(bodyOf({ timestamp }));
-
-    expect(Math.trunc(signedAt.getTime() / 1000)).toBe(1767323045);
-  },
-);
-
 test('callbacks.receive() reads no other field, whatever it has', async () => {
   const says = { ResultCode: {}, IDNumber: 12345678901, DOB: [], Actions: 'Passed', FullName: ['Peter', 'Parker'] };
 
@@ -102,14 +93,6 @@ test.each([
   ['bytes that begin with a byte order mark', new TextEncoder().encode(`\u{feff}${accented}`)],
 ] as const)('callbacks.receive() accepts %s', async (_what, body) => {
   expect((await receiver().receive(body)).userId).toBe('Zoë Ngũgĩ 李');
-});
-
-test('callbacks.receive() takes a byte order mark from the beginning alone', async () => {
-  const body = accented.replace('Zoë', 'Zo\u{feff}ë');
-
-  for (const given of [body, new TextEncoder().encode(body)]) {
-    expect((await receiver().receive(given)).userId).toBe('Zo\u{feff}ë Ngũgĩ 李');
-  }
 });
 
 test('callbacks.receive() reads bytes before the caller can change them', async () => {
@@ -161,12 +144,12 @@ test.each([
   expect(error.message).toBe('Cannot receive a callback: it is not JSON that can be read');
 });
 
-test.each(['null', 'true', '5', '"text"', '[]', `[${bodyOf()}]`])(
+test.each(['null', '5', '"text"', `[${bodyOf()}]`])(
   'callbacks.receive() refuses JSON that is no object: %#',
   async (body) => {
-    const error = await expectResponseError(receiver().receive(body), 'shape');
+    const { issues } = await expectResponseError(receiver().receive(body), 'shape');
 
-    expect(error.issues).toEqual([{ path: '', message: expect.any(String) }]);
+    expect(issues).toEqual([{ path: '', message: expect.any(String) }]);
   },
 );
 
