@@ -358,8 +358,9 @@ export const shapes = {
       const onError = (error) => {
         reported = error;
       };
-      const answer = () => Response.json(signed({ job_complete: true, job_success: false }));
-      const { callbacks } = clientOf({ answer }, false, { isLazy: false });
+      const status = posted({ job_complete: true, job_success: false, user_id: 'user-1', job_id: 'job-1' });
+      const options = { signer, fetch: async () => new Response(status), wire: { echoesTimestamp: true } };
+      const { callbacks } = client.withOptions(options);
       const receive = nodeHandler(callbacks.handler({ onEvent: theEffect, onError }));
       // As `express.json()` leaves it.
       const body = JSON.parse(posted({ PartnerParams: { user_id: 'user-1', job_id: 'job-1', job_type: 1 } }));
