@@ -1,193 +1,347 @@
-// What a user of the handler sees of jobs whose verdicts change, with the mock service signing.
+// The changes of a job, as a handler hands them over: each one once, in order, one at a time, whatever the callbacks do.
 
 import { type HandlerOptions, HostedClient, type JobEvent, type JobRef, type JobStatus } from 'hosted-client';
-import { createMockService, createTestClock } from 'hosted-client/testing';
+import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { newLink, now } from '../support/fake-fetch.js';
-import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { createMemoryGuard } from '../../src/callbacks/memory-guard.js';
+import { randomFrom } from '../support/random.js';
+import {
+  backoffMs,
+  type Content,
+  createSharedGuard,
+  createTable,
+  createVirtualClock,
+  type Entry,
+  entryOf,
+  type Hint,
+  hour,
+  isAskedTooOften,
+  job,
+  minute,
+  second,
+  startProcess,
+  toIso,
+  toSeconds,
+  writeStatus,
+} from './job-world.js';
 
-failOnStrayRejections();
+interface Setup {
+  readonly processes?: number;
+  /** How long `onEvent` takes the first time, in ms. */
+  readonly firstEventMs?: number;
+  /** How long the body of the first status takes after it was signed, in ms. */
+  readonly firstBodyMs?: number;
+  readonly writeTime?: (ms: number) => string;
+  /** How much earlier a status is signed than it is served, in ms. */
+  readonly behindMs?: number;
+  readonly handler?: Partial<HandlerOptions>;
+}
 
-/** A service with one job of a link, a handler, and the recipe's table, which keeps the verdict by job. */
-async function start(before?: HandlerOptions['onEvent'], edit = (body: Record<string, unknown>): object => body) {
-  const clock = createTestClock(now);
-  const service = createMockService({ clock, spelling: 'random' });
-  const { sandbox } = service;
-  const fetch: typeof globalThis.fetch = async (...sent) => {
-    const response = await service.fetch(...sent);
-    return sent[0].toString().includes('job_status') ? Response.json(edit(await response.json())) : response;
-  };
-  const client = new HostedClient({ ...sandbox.clientOptions, fetch, clock });
-  const { refId } = await client.links.create(newLink);
-  const job = sandbox.jobs.start({ linkRefId: refId });
-  const events: (JobEvent & { readonly seen: string })[] = [];
-  const table = new Map<string, { readonly state: string; readonly signedAt: number }>();
-  const handle = client.callbacks.handler({
-    async onEvent(event, status) {
-      await before?.(event, status);
-      events.push({ ...event, seen: describeStatus(status) });
-      const row = table.get(event.jobId);
-      const signedAt = event.signedAt.getTime();
-      if (!row || row.signedAt < signedAt) table.set(event.jobId, { state: status.state, signedAt });
-    },
-  });
-  const redeliver = async (request: Request) => {
-    for (;;) {
-      const { status } = await handle(request.clone());
-      if (status === 200) return;
-      await clock.sleep?.(30_000);
+/** A service with jobs that change, and processes that share a guard and a table. */
+function startWorld({ processes: count = 1, writeTime = toIso, ...setup }: Setup = {}) {
+  const clock = createVirtualClock();
+  const guard = createSharedGuard(clock);
+  const table = createTable();
+  const contents = new Map<string, Content>();
+  const heard: { readonly event: JobEvent; readonly status: JobStatus }[] = [];
+  const changes = { behindMs: setup.behindMs ?? 0 };
+  let requests = 0;
+  let running = 0;
+  let mostRunning = 0;
+
+  async function respond(ref: JobRef): Promise<object> {
+    requests += 1;
+    const bodyMs = requests === 1 ? (setup.firstBodyMs ?? 50) : 50;
+    await clock.sleep(50);
+    const content = contents.get(ref.jobId) ?? { state: 'pending', entries: [] };
+    const timestamp = writeTime(clock.now() - changes.behindMs);
+    await clock.sleep(bodyMs);
+    return writeStatus(content, ref, timestamp);
+  }
+
+  async function onEvent(event: JobEvent, status: JobStatus): Promise<void> {
+    heard.push({ event, status });
+    running += 1;
+    mostRunning = Math.max(mostRunning, running);
+    await clock.sleep(heard.length === 1 ? (setup.firstEventMs ?? 10) : 10);
+    table.upsert(event, status);
+    running -= 1;
+  }
+
+  const { handler = {} } = setup;
+  const processes = Array.from({ length: count }, () => startProcess({ clock, guard, respond, onEvent, handler }));
+
+  /** Delivers a callback until it gets 200, as the service does. Returns the responses. */
+  async function deliver(hint: Hint, first = 0, jitter: () => number = () => 0.5): Promise<readonly string[]> {
+    const responses: string[] = [];
+    for (const waitMs of [...backoffMs, 0]) {
+      const process = processes[(first + responses.length) % count];
+      const response = (await process?.deliver(hint)) ?? '';
+      responses.push(response);
+      if (response.startsWith('200')) break;
+      await clock.sleep(waitMs * (0.9 + 0.2 * jitter()));
     }
-  };
+    return responses;
+  }
+
   return {
     clock,
-    sandbox,
-    client,
-    handle,
-    redeliver,
-    job,
-    refId,
-    events,
-    seen: () => events.map(({ seen }) => seen),
-    state: (of: JobRef = job) => table.get(of.jobId)?.state,
-    /** Delivers the callback of a result until the response is 200, a minute at most. */
-    async deliver(entry?: number, of: JobRef = job): Promise<void> {
-      const delivering = redeliver(await sandbox.jobs.callback(of, entry === undefined ? {} : { entry }));
-      await clock.advance(60_000);
-      await delivering;
+    table,
+    heard,
+    changes,
+    processes,
+    deliver,
+    /** Changes the job, and returns the callback that tells it. */
+    change(content: Content, ref: JobRef = job): Hint {
+      contents.set(ref.jobId, content);
+      return { ...ref, entry: content.entries.at(-1) ?? {}, timestamp: writeTime(clock.now()) };
     },
+    requests: () => requests,
+    mostRunning: () => mostRunning,
+    states: () => heard.map(({ status }) => status.state),
+    isInOrder: () =>
+      heard.every(
+        ({ event }, index) => index === 0 || Number(heard[index - 1]?.event.signedAt) < Number(event.signedAt),
+      ),
   };
 }
 
-const describeStatus = ({ state, history }: JobStatus) =>
-  [state, ...(history ?? []).map(({ resultCode }) => resultCode)].join(' ');
+/** The contents of a job that has these states one after the other. */
+function contentsOf(states: readonly Content['state'][], hasHistory: boolean): readonly Content[] {
+  const entries = states.map((state, index) => entryOf(hasHistory ? `result-${index}` : 'result', codeOf(state)));
+  return states.map((state, index) => ({
+    state,
+    hasHistory,
+    entries: hasHistory ? entries.slice(0, index + 1) : entries.slice(index, index + 1),
+  }));
+}
 
-const verdicts = { rejected: 'failed', approved: 'succeeded' } as const;
-const codes = { rejected: '0811', approved: '0810' } as const;
+const codeOf = (state: Content['state']) => ({ ResultCode: state === 'succeeded' ? '0810' : '0811' });
 
-test.each([[['rejected', 'approved', 'rejected'] as const], [['approved', 'rejected', 'approved'] as const]])(
-  'each of the verdicts %j is handed over, in order, with an id of its own',
-  async (outcomes) => {
-    const { sandbox, job, refId, deliver, events, seen, state } = await start();
+const overturned = [
+  ['failed', 'succeeded', 'failed'],
+  ['succeeded', 'failed', 'succeeded'],
+] as const;
 
-    for (const outcome of outcomes) {
-      sandbox.jobs.complete(job, outcome);
-      await deliver();
-      expect(state()).toBe(verdicts[outcome]);
-    }
-    // All of them are redelivered, the first last.
-    for (const entry of [2, 1, 0]) await deliver(entry);
+for (const states of overturned) {
+  for (const hasHistory of [true, false]) {
+    const how = hasHistory ? 'with a history' : 'without a history';
+    test(`a job that is ${states.join(', then ')}, ${how}, is handed over three times, and the table ends with its last state`, async () => {
+      const { clock, table, heard, states: heardStates, change, deliver } = startWorld();
 
-    expect(seen()).toEqual(
-      outcomes.map((outcome, at) =>
-        [verdicts[outcome], ...outcomes.slice(0, at + 1).map((each) => codes[each])].join(' '),
-      ),
-    );
-    expect(new Set(events.map(({ id }) => id)).size).toBe(3);
-    for (const event of events) expect(event).toMatchObject({ ...job, linkId: refId });
-  },
-);
+      for (const content of contentsOf(states, hasHistory)) {
+        const responses = deliver(change(content));
+        await clock.advance(minute);
+        expect(await responses).toEqual(['200 accepted']);
+      }
 
-test('without a history, a job that returns to an earlier version has its id again, and the table is right', async () => {
-  const withoutHistory = ({ history, ...body }: Record<string, unknown>) => body;
-  const { sandbox, job, deliver, events, state } = await start(undefined, withoutHistory);
+      expect(heardStates()).toEqual(states);
+      expect(table.rowOf()?.state).toBe(states[2]);
+      // Without a history, the third version is the first again, and has its id.
+      expect(new Set(heard.map(({ event }) => event.id)).size).toBe(hasHistory ? 3 : 2);
+    });
+  }
+}
 
-  for (const outcome of ['rejected', 'approved', 'rejected'] as const) {
-    sandbox.jobs.complete(job, outcome);
-    await deliver();
-    expect(state()).toBe(verdicts[outcome]);
+const slow = {
+  'whose first status is slow in its body': { firstBodyMs: 8 * second },
+  'whose first onEvent is slow': { firstEventMs: 8 * second },
+};
+
+for (const [what, setup] of Object.entries(slow)) {
+  for (const processes of [1, 2]) {
+    test(`two callbacks in flight in ${processes} processes, ${what}, are heard in order, one at a time`, async () => {
+      const world = startWorld({ ...setup, processes });
+      const { clock, table, change, deliver } = world;
+      const [first, last] = contentsOf(['succeeded', 'failed'], true);
+
+      const one = deliver(change(first as Content), 0);
+      await clock.advance(3 * second);
+      const other = deliver(change(last as Content), 1);
+      await clock.advance(hour);
+
+      expect((await one).at(-1)).toMatch(/^200 /);
+      expect((await other).at(-1)).toMatch(/^200 /);
+      expect(world.states().at(-1)).toBe('failed');
+      expect(world.isInOrder()).toBe(true);
+      expect(world.mostRunning()).toBe(1);
+      expect(table.rowOf()?.state).toBe('failed');
+    });
+  }
+}
+
+const validated = (IDType: string): Entry =>
+  entryOf('0000000857', { ResultCode: '1012', ResultType: 'ID Verification', IDType, Country: 'NG' });
+const one: Content = { state: 'succeeded', entries: [validated('BVN')] };
+const both: Content = { state: 'succeeded', entries: [validated('BVN'), validated('NIN')] };
+const idTypesOf = ({ history }: JobStatus) => history?.map(({ identity }) => identity?.idType);
+
+test('two results of one code with different IDs, seconds apart, are two events, and the second has both', async () => {
+  const { clock, heard, change, deliver } = startWorld();
+
+  for (const content of [one, both]) {
+    void deliver(change(content));
+    await clock.advance(10 * second);
   }
 
-  expect(events.map(({ seen }) => seen)).toEqual(['failed', 'succeeded', 'failed']);
-  expect(events[2]?.id).toBe(events[0]?.id);
-  expect(events[1]?.id).not.toBe(events[0]?.id);
+  expect(heard.map(({ status }) => idTypesOf(status))).toEqual([['BVN'], ['BVN', 'NIN']]);
+  expect(heard[0]?.event.id).not.toBe(heard[1]?.event.id);
 });
 
-test('of two callbacks in flight, a slow onEvent of the first delays the second, and the last word stays', async () => {
-  const started = await start((_event, { success }) => (success ? started.clock.sleep?.(4_000) : undefined));
-  const { sandbox, job, clock, redeliver, events, seen, state } = started;
+test('two results of one code with different IDs at once are one event that has both', async () => {
+  const { clock, heard, change, deliver } = startWorld();
 
-  const delivered: Promise<void>[] = [];
-  for (const outcome of ['approved', 'rejected'] as const) {
-    sandbox.jobs.complete(job, outcome);
-    delivered.push(redeliver(await sandbox.jobs.callback(job)));
-    await clock.advance(1_000);
-  }
-  await clock.advance(60_000);
-  await Promise.all(delivered);
+  const responses = [deliver(change(one)), deliver(change(both))];
+  await clock.advance(minute);
 
-  expect(seen()).toEqual(['succeeded 0810', 'failed 0810 0811']);
-  expect(Number(events[1]?.signedAt)).toBeGreaterThan(Number(events[0]?.signedAt));
-  expect(state()).toBe('failed');
+  expect(await Promise.all(responses)).toEqual([['200 accepted'], ['200 accepted']]);
+  expect(heard.map(({ status }) => idTypesOf(status))).toEqual([['BVN', 'NIN']]);
 });
 
-test('two results with one code: seconds apart they are two events, at once they are one whose status has both', async () => {
-  const { sandbox, job, deliver, seen } = await start();
-  const other = sandbox.jobs.start();
-  const idVerified = { resultCode: '1012', resultText: 'ID Validated', resultType: 'ID Verification', final: true };
-  for (const each of [job, other]) {
-    sandbox.jobs.complete(each, 'approved');
-    sandbox.jobs.report(each, idVerified);
-  }
+for (const processes of [1, 2]) {
+  test(`two results signed in the same second both get 200 from ${processes} processes`, async () => {
+    const { clock, table, change, deliver } = startWorld({ writeTime: toSeconds, processes });
+    const [first, last] = contentsOf(['failed', 'succeeded'], true);
+    await clock.advance(322);
 
-  await deliver();
-  sandbox.jobs.report(job, idVerified);
-  await deliver();
-  sandbox.jobs.report(other, idVerified);
-  for (const entry of [1, 2]) await deliver(entry, other);
+    const one = deliver(change(first as Content), 0);
+    await clock.advance(600);
+    const other = deliver(change(last as Content), 1);
+    await clock.advance(hour);
 
-  expect(seen()).toEqual(['succeeded 0810 1012', 'succeeded 0810 1012 1012', 'succeeded 0810 1012 1012']);
-});
+    expect((await one).at(-1)).toMatch(/^200 /);
+    expect((await other).at(-1)).toMatch(/^200 /);
+    expect(table.rowOf()?.state).toBe('succeeded');
+  });
+}
 
-test('late, altered and padded callbacks, and two results under one signed time, are hints of one change', async () => {
-  const { sandbox, job, handle, clock, seen } = await start();
-  sandbox.jobs.complete(job, 'rejected');
-  const statuses: number[] = [];
-
-  for (const variant of [{ variant: 'altered' }, {}, { padBytes: 1_500_000 }, { variant: 'stale' }] as const) {
-    void sandbox.jobs.deliverCallback(job, { to: handle, ...variant }).then(({ status }) => statuses.push(status));
-  }
-  await clock.advance(10_000);
-
-  expect(statuses).toEqual([200, 200, 200, 200]);
-  expect(seen()).toEqual(['failed 0811']);
-});
-
-test('two partners and two environments whose ids are the same share a guard, and nothing is skipped', async () => {
-  const known = new Set<string>();
+test('two partners and two environments with the same ids of jobs have different ids of events in one guard', async () => {
+  const guard = createMemoryGuard({ elapsed: () => 0 });
   const ids = new Set<string>();
-  const replayGuard = {
-    begin: async (key: string) => (known.has(key) ? ('known' as const) : 'new'),
-    commit: async (key: string) => void known.add(key),
-    forget: async () => undefined,
-  };
-  const clock = createTestClock(now);
-  const services = [createMockService({ clock }), createMockService({ clock, partnerId: '086' })];
+  for (const partnerId of ['085', '086']) {
+    const service = createMockService({ partnerId });
+    for (const environment of ['sandbox', 'production'] as const) {
+      const { clientOptions, jobs } = service[environment];
+      const client = new HostedClient({ ...clientOptions, fetch: service.fetch });
+      const to = client.callbacks.handler({ onEvent: ({ id }) => void ids.add(id), replayGuard: guard });
+      jobs.complete(jobs.start(job), 'approved');
 
-  for (const service of services) {
-    for (const environment of [service.sandbox, service.production]) {
-      const client = new HostedClient({ ...environment.clientOptions, fetch: service.fetch, clock });
-      const job = environment.jobs.start({ userId: 'user-1', jobId: 'job-1' });
-      environment.jobs.complete(job, 'approved');
-      const to = client.callbacks.handler({ replayGuard, onEvent: ({ id }) => void ids.add(id) });
-      expect((await environment.jobs.deliverCallback(job, { to })).status).toBe(200);
+      expect((await jobs.deliverCallback(job, { to })).status).toBe(200);
     }
   }
 
-  expect([known.size, ids.size]).toEqual([4, 4]);
+  expect(ids.size).toBe(4);
 });
 
-test('nothing that onEvent gets comes from the unsigned body', async () => {
-  const got: unknown[] = [];
-  const { sandbox, handle, job, clock, refId } = await start((...given) => void got.push(given));
-  sandbox.jobs.complete(job, 'approved');
-  const genuine = JSON.parse(await (await sandbox.jobs.callback(job)).text()) as { readonly PartnerParams: object };
-  const result = { ResultText: 'forged', ResultType: 'forged', HostedJobID: 'forged', FullName: 'forged', forged: 1 };
-  const PartnerParams = { ...genuine.PartnerParams, link_id: 'forged', job_type: 'forged' };
+const linked = (link_id: string, ref: JobRef = job): Entry =>
+  entryOf('1', { PartnerParams: { user_id: ref.userId, job_id: ref.jobId, link_id } });
+const others = [
+  { userId: job.userId, jobId: 'job-2' },
+  { userId: 'user-2', jobId: job.jobId },
+  { userId: 'user-2', jobId: 'job-2' },
+].map((ref) => linked('of-another', ref));
 
-  const body = JSON.stringify({ ...genuine, ...result, PartnerParams });
-  void handle(new Request('https://partner.test', { method: 'POST', body }));
-  await clock.advance(5_000);
+const links: readonly (readonly [what: string, history: readonly Entry[], linkId: string | null])[] = [
+  ['of the entry that names the job', [...others, linked('own'), ...others], 'own'],
+  ['of no entry, if none names the job', others, null],
+  ['of no entry, if two of the job name different links', [linked('own'), linked('another')], null],
+  ['of the only entry with a link', [entryOf('0'), linked('own')], 'own'],
+];
 
-  expect(got).toMatchObject([[{ ...job, linkId: refId }, { state: 'succeeded' }]]);
-  expect(JSON.stringify(got)).not.toContain('forged');
+for (const [what, history, linkId] of links) {
+  test(`the link of an event is that ${what}`, async () => {
+    const { clock, heard, change, deliver } = startWorld();
+
+    const hint = change({ state: 'succeeded', entries: history, more: { result: entryOf('1') } });
+    void deliver({ ...hint, entry: linked('of the callback') });
+    await clock.advance(minute);
+
+    expect(heard.map(({ event }) => event.linkId)).toEqual([linkId]);
+  });
+}
+
+const succeeded: Content = { state: 'succeeded', entries: [entryOf('1')] };
+const failed: Content = { state: 'failed', entries: [entryOf('1'), entryOf('2')] };
+
+test('a status that was signed more than ten seconds before its callback is asked for twice, and not handed over', async () => {
+  const { clock, heard, processes, change } = startWorld({ behindMs: 13 * second });
+
+  const response = processes[0]?.deliver(change(succeeded));
+  await clock.advance(minute);
+
+  expect(await response).toBe('503 stale');
+  expect(processes[0]?.asked.map(({ at }, _, all) => at - Number(all[0]?.at))).toEqual([0, 2_100]);
+  expect(heard).toEqual([]);
 });
+
+test('a status that was signed less than ten seconds before its callback is handed over', async () => {
+  const { clock, processes, change } = startWorld({ behindMs: 9 * second });
+
+  const response = processes[0]?.deliver(change(succeeded));
+  await clock.advance(minute);
+
+  expect(await response).toBe('200 accepted');
+  expect(processes[0]?.asked).toHaveLength(1);
+});
+
+test('a status that is older than what was handed over is asked for twice, and not handed over', async () => {
+  const { clock, heard, changes, processes, change } = startWorld();
+  const first = processes[0]?.deliver(change(failed));
+  await clock.advance(4 * second);
+  expect(await first).toBe('200 accepted');
+
+  changes.behindMs = 9 * second;
+  const response = processes[0]?.deliver(change(succeeded));
+  await clock.advance(minute);
+
+  expect(await response).toBe('503 older');
+  expect(processes[0]?.asked).toHaveLength(3);
+  expect(heard).toHaveLength(1);
+});
+
+for (const [afterMs, requests] of [
+  [1_900, 2],
+  [2_000, 1],
+] as const) {
+  test(`a known status that was signed ${afterMs} ms after its callback is asked for ${requests === 1 ? 'once' : 'twice'}`, async () => {
+    const { clock, processes, change } = startWorld();
+    const first = processes[0]?.deliver(change(succeeded));
+    await clock.advance(10 * second);
+    expect(await first).toBe('200 accepted');
+
+    const hint = change(succeeded);
+    // The status is signed 50 ms after it is asked for.
+    await clock.advance(afterMs - 50);
+    const response = processes[0]?.deliver(hint);
+    await clock.advance(minute);
+
+    expect(await response).toBe('200 repeat');
+    expect(processes[0]?.asked).toHaveLength(1 + requests);
+  });
+}
+
+for (const processes of [1, 2]) {
+  test(`${processes} processes ask for the status of a job at most once a second, and hand over one at a time`, async () => {
+    const world = startWorld({ processes, firstEventMs: 3 * second });
+    const { clock, change } = world;
+    const hint = change(succeeded);
+    const random = randomFrom(1);
+
+    const responses = Array.from({ length: 600 }, async (_, index) => {
+      await clock.sleep(random() * 10 * second);
+      if (index % 200 === 199) change(index % 400 === 399 ? succeeded : failed);
+      const entry = entryOf(`invented-${index}`, { IsFinalResult: index % 2 === 0 });
+      return world.processes[index % processes]?.deliver({ ...hint, entry });
+    });
+    await clock.advance(minute);
+
+    expect(new Set(await Promise.all(responses))).not.toContain(undefined);
+    for (const { asked } of world.processes) {
+      expect(isAskedTooOften(asked)).toBe(false);
+      expect(asked.length).toBeLessThanOrEqual(21);
+      expect(asked.length).toBeGreaterThan(3);
+    }
+    expect(world.mostRunning()).toBe(1);
+    expect(world.isInOrder()).toBe(true);
+  });
+}

@@ -130,6 +130,9 @@ export function writeCallback({ userId, jobId, entry, timestamp }: Hint): Reques
 
 export const toIso = (ms: number) => new Date(ms).toISOString();
 
+/** A time in whole seconds. */
+export const toSeconds = (ms: number) => toIso(Math.floor(ms / second) * second).replace('.000Z', 'Z');
+
 /** A request for job status that a process has sent. */
 export interface Asked extends JobRef {
   readonly at: number;
@@ -205,18 +208,18 @@ export function startProcess({ clock, respond, onEvent, guard, handler, client: 
     client,
     /** The requests for job status, in order. */
     asked,
-    /** Delivers a callback, and resolves with the status of the response; 0 if the connection is cut. */
-    async deliver(hint: Hint): Promise<number> {
-      if (!isUp) return 0;
+    /** Delivers a callback, and resolves with the status and the word of the response, or with how the connection ended. */
+    async deliver(hint: Hint): Promise<string> {
+      if (!isUp) return 'refused';
       let cut = () => {};
-      const isCut = new Promise<number>((resolve) => {
-        cut = () => resolve(0);
+      const isCut = new Promise<string>((resolve) => {
+        cut = () => resolve('cut');
       });
       cuts.add(cut);
-      const responded = handle(writeCallback(hint)).then(({ status }) => status);
-      const status = await Promise.race([responded, isCut]);
+      const responded = handle(writeCallback(hint)).then(async (it) => `${it.status} ${await it.text()}`);
+      const response = await Promise.race([responded, isCut]);
       cuts.delete(cut);
-      return status;
+      return response;
     },
     isUp: () => isUp,
     kill(): void {
@@ -253,7 +256,3 @@ export function createTable() {
     },
   };
 }
-
-/** Whether a status was signed at or before this one. */
-export const inOrder = (events: readonly JobEvent[]) =>
-  events.every(({ signedAt }, index) => index === 0 || (events[index - 1]?.signedAt ?? signedAt) < signedAt);

@@ -16,6 +16,8 @@ import {
   type Process,
   second,
   startProcess,
+  toIso,
+  toSeconds,
   writeStatus,
 } from '../callbacks/job-world.js';
 import { randomFrom } from '../support/random.js';
@@ -117,9 +119,7 @@ export async function playDrawnJob(seed: number, { isTraced = false } = {}) {
   /** A signed time, by the clock of a host. */
   function writeTime(skewMs: number): string {
     const ms = clock.now() + skewMs;
-    return setting.isInWholeSeconds
-      ? new Date(Math.floor(ms / second) * second).toISOString().replace('.000Z', 'Z')
-      : new Date(ms).toISOString();
+    return setting.isInWholeSeconds ? toSeconds(ms) : toIso(ms);
   }
 
   const hosts = [
@@ -259,10 +259,13 @@ export async function playDrawnJob(seed: number, { isTraced = false } = {}) {
     timestamp: string;
   }
 
-  async function post(index: number, { id, isFinal, timestamp }: Told): Promise<number> {
+  async function post(index: number, { id, isFinal, timestamp }: Told): Promise<string> {
     const process = processes[index] as Process;
     const entry = entryOf(id, { IsFinalResult: isFinal });
-    return Promise.race([process.deliver({ ...job, entry, timestamp }), clock.sleep(30 * second).then(() => 0)]);
+    return Promise.race([
+      process.deliver({ ...job, entry, timestamp }),
+      clock.sleep(30 * second).then(() => 'timeout'),
+    ]);
   }
 
   async function deliver(told: Told): Promise<void> {
@@ -271,10 +274,10 @@ export async function playDrawnJob(seed: number, { isTraced = false } = {}) {
       if (setting.isSignedAgain && count > 0) told.timestamp = writeTime(pick(hosts).skewMs);
       const index = integer(0, 1);
       log(() => `callback ${told.truth.index} signed ${show(new Date(told.timestamp))} to process ${index}`);
-      const status = await post(index, told);
-      log(() => `callback ${told.truth.index}: ${status}`);
+      const response = await post(index, told);
+      log(() => `callback ${told.truth.index}: ${response}`);
       const waitMs = backoffMs[count];
-      if (status === 200) return;
+      if (response.startsWith('200')) return;
       if (waitMs === undefined) return violate('a callback has no 200 after its last redelivery');
       await clock.sleep(waitMs);
     }
