@@ -33,8 +33,10 @@ interface Item {
 
 export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTimer'>) {
   let inFlight = 0;
-  // By signed time. The signed time whose turn is next stands first.
+  // By signed time.
   const queue = new Map<number, Set<Item>>();
+  /** The signed time that had its turn last. */
+  let lastTime = Number.NEGATIVE_INFINITY;
   // When the last request for a job was sent, the earliest first.
   const sentAt = new Map<string, number>();
 
@@ -65,13 +67,27 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
     }
   }
 
+  /**
+   * The signed time whose turn is next. They have their turns in the order of time; after the latest, the earliest is
+   * next. So a new one waits for half of the others on average. At the end of a line, it would wait for all of them.
+   */
+  function nextTime(): number {
+    let earliest = Number.POSITIVE_INFINITY;
+    let later = Number.POSITIVE_INFINITY;
+    for (const time of queue.keys()) {
+      earliest = Math.min(earliest, time);
+      if (time > lastTime) later = Math.min(later, time);
+    }
+    return Number.isFinite(later) ? later : earliest;
+  }
+
   function beginNext(): void {
-    for (const [time, items] of queue) {
-      const [next] = items;
+    while (queue.size > 0) {
+      const time = nextTime();
+      const [next] = queue.get(time) ?? [];
       if (next === undefined || inFlight >= next.atOnce) return;
+      lastTime = time;
       remove(next);
-      // This signed time has its next turn after all others.
-      if (queue.delete(time)) queue.set(time, items);
       inFlight += 1;
       remember(next.job);
       next.begin(true);
@@ -97,7 +113,7 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
         }
         item.isQueued = true;
         for (const time of item.times) put(item, time);
-        beginNext();
+        if (inFlight < atOnce) beginNext();
       }
       queueUp();
       return {

@@ -12,7 +12,6 @@ import {
   second,
   startProcess,
   toIso,
-  toSeconds,
   writeStatus,
 } from '../callbacks/job-world.js';
 import { randomFrom } from '../support/random.js';
@@ -77,35 +76,48 @@ async function measureFlood({ pairs, isEndless }: Flood) {
     });
   }
   await clock.advance(minute + 30 * second);
-  const took = genuine.map(({ ms }) => ms).sort((one, other) => one - other);
-  const ending = Map.groupBy(genuine, ({ response }) => response);
-  return { genuine, posts, requests: process.asked.length, took, ending };
+  return { genuine, posts };
 }
 
-for (const [pairs, withinMs] of [[25, 2_000], [500, 10_000]] as const) {
+const floods = [
+  { pairs: 25, withinMs: 2_000 },
+  // The turn begins within ten seconds; then comes the request.
+  { pairs: 500, withinMs: 10_000 + statusMs },
+];
+
+for (const { pairs, withinMs } of floods) {
   for (const isEndless of [false, true]) {
-    test(`a genuine callback is handled within ${withinMs} ms, however many are posted under ${pairs} captured pairs ${isEndless}`, async () => {
-      const { took, ending, posts, requests } = await measureFlood({ pairs, isEndless });
-      console.log(pairs, isEndless, took.at(0), took[took.length>>1], took.at(-1), [...ending].map(([a, b]) => `${a} ${b.length}`), posts, requests);
-      expect(took.at(-1)).toBeLessThanOrEqual(withinMs);
+    const jobs = isEndless ? 'ever new jobs' : 'eight jobs each';
+    test(`a genuine callback gets 200 within ${withinMs} ms while ${pairs} captured pairs are posted with ${jobs}`, async () => {
+      const { genuine, posts } = await measureFlood({ pairs, isEndless });
+
+      expect(genuine.length).toBeGreaterThan(130);
+      expect(genuine.filter(({ response, ms }) => response !== '200 accepted' || ms > withinMs)).toEqual([]);
+      expect(posts).toBeGreaterThan(1_500);
     });
   }
 }
-for (const writeTime of [toIso, toSeconds]) {
-  test(`2,000 callbacks signed for ${writeTime(Date.UTC(2026, 0))} all get 200 within their redeliveries`, async () => {
-    const { clock, table, change, deliver } = startWorld({ writeTime });
-    const jitter = randomFrom(1);
-    const jobs = Array.from({ length: 2_000 }, (_, index) => ({ userId: `user-${index}`, jobId: `job-${index}` }));
 
-    const responses = jobs.map((ref) => {
-      const hint = change({ state: 'succeeded', entries: [entryOf('1', {}, ref)] }, ref);
-      return clock.sleep(1_500 * jitter()).then(() => deliver(hint, 0, jitter));
-    });
+for (const timestamp of ['2026-01-02T03:04:05.678Z', '2026-01-02T03:04:05Z']) {
+  test(`2,000 callbacks signed for ${timestamp} all get 200 within their redeliveries`, async () => {
+    const { clock, handled, process } = startReceiver();
+    const random = randomFrom(1);
+
+    async function deliver(jobId: string): Promise<string> {
+      const hint = { userId: 'genuine', jobId, entry: entryOf('1'), timestamp };
+      await clock.sleep(1_500 * random());
+      let response = await process.deliver(hint);
+      for (const waitMs of backoffMs) {
+        if (response.startsWith('200')) break;
+        await clock.sleep(waitMs * (0.9 + 0.2 * random()));
+        response = await process.deliver(hint);
+      }
+      return response;
+    }
+    const responses = Array.from({ length: 2_000 }, (_, index) => deliver(`job-${index}`));
     await clock.advance(48 * hour);
 
-    const last = (await Promise.all(responses)).map((all) => all.at(-1));
-    expect(last.filter((response) => response !== '200 accepted')).toEqual([]);
-    expect(jobs.every((ref) => table.rowOf(ref)?.state === 'succeeded')).toBe(true);
+    expect((await Promise.all(responses)).filter((response) => response !== '200 accepted')).toEqual([]);
+    expect(handled.size).toBe(2_000);
   });
 }
-
