@@ -135,9 +135,14 @@ const codes: Readonly<Record<string, string>> = {
   ...{ missing: 'signature', mismatch: 'signature', stale: 'signature' },
 };
 
-test.each([...methods, ...bodies, ...signatures, ...confirmations, ...handlers])(
-  'because of %s, a delivery ends with %s, which is reported, and the next delivery is accepted',
-  async (_why, ends, { posted, setup = {} }, facts = {}) => {
+for (const [why, ends, { posted, setup = {} }, facts = {}] of [
+  ...methods,
+  ...bodies,
+  ...signatures,
+  ...confirmations,
+  ...handlers,
+]) {
+  test(`because of ${why}, a delivery ends with ${ends}, which is reported, and the next delivery is accepted`, async () => {
     const { clock, deliver, deliveries, errors, handed, lines, log } = startHandler(setup);
     const [phase = '', statusText, reason = ''] = ends.split(' ');
     const status = Number(statusText);
@@ -162,8 +167,8 @@ test.each([...methods, ...bodies, ...signatures, ...confirmations, ...handlers])
     await clock.advance(1_000);
     expect(await deliver({})).toBe('200 accepted');
     expect(handed.at(-1)?.[0]).toMatchObject({ userId: 'user-1', jobId: 'job-1' });
-  },
-);
+  });
+}
 
 // Bodies and time -----------------------------------------------------------
 

@@ -79,9 +79,11 @@ const sequences: readonly Sequence[] = [
   ],
 ];
 
-test.each(sequences)('%s', async (_what, setup, log, steps) => {
-  expect(await startHandler(setup).run(steps)).toBe(log);
-});
+for (const [what, setup, log, steps] of sequences) {
+  test(what, async () => {
+    expect(await startHandler(setup).run(steps)).toBe(log);
+  });
+}
 
 test.each(['commit', 'forget'] as const)('a failure of %s has a log line', async (step) => {
   const { deliver, lines } = startHandler({ guard: { [step]: away }, ...(step === 'forget' && { onEvent: away }) });

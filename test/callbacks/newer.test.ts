@@ -137,9 +137,11 @@ const sequences: readonly Sequence[] = [
   ],
 ];
 
-test.each(sequences)('%s', async (_what, setup, log, steps) => {
-  expect(await startHandler(setup).run(steps)).toBe(log);
-});
+for (const [what, setup, log, steps] of sequences) {
+  test(what, async () => {
+    expect(await startHandler(setup).run(steps)).toBe(log);
+  });
+}
 
 test('the error about a job that stays pending has its last status', async () => {
   const { run, errors } = startHandler({ says: [pending] });
