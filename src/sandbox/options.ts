@@ -27,7 +27,6 @@ const defaults = {
   callbackBytes: 1_500_000,
   reviewMs: 3_000,
   failureRate: 0,
-  seed: 1,
   keepRequests: 1_000,
 } as const satisfies SandboxOptions;
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createHmac } from 'node:crypto';
+import { createHmac, randomInt } from 'node:crypto';
 import { type Environment, environments } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
@@ -40,7 +40,9 @@ const maxKeptBytes = 8_000_000;
 
 /** Creates a sandbox that responds to the requests of a server. It is empty, or has the saved state. */
 export function createRunningSandbox(settings: SandboxSettings, server: HttpServer, keeper: Keeper | null): Sandbox {
-  const { host, keepRequests, seed, failureRate } = settings;
+  const { host, keepRequests, failureRate } = settings;
+  // Another seed at each start: to a receiver that kept running, the ids of an earlier sandbox are known.
+  const seed = settings.seed ?? randomInt(2 ** 48 - 1);
   const { port } = server;
   const kept = keeper?.kept ?? null;
   const isForOthers = isAnyAddress(host);
@@ -56,10 +58,15 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
   const running: RunningService = createRunningService(
     {
       ...settings,
+      seed,
       baseUrls: settings.baseUrls ?? { sandbox: `${origin}/sandbox`, production: `${origin}/production` },
       linkBaseUrl: settings.linkBaseUrl ?? `${linkOrigin}/links`,
     },
-    changed,
+    {
+      onChange: changed,
+      // A killed process has given out ids that were not saved, so only a given seed goes on from a saved position.
+      nextIdsFrom: ({ saved, last }) => (settings.seed === undefined ? last : (saved ?? last)),
+    },
   );
   const { service } = running;
   const baseUrls = { sandbox: service.sandbox.baseUrl, production: service.production.baseUrl };
@@ -68,7 +75,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
   let forgotten = 0;
   let lastRequestId = kept?.lastRequestId ?? 0;
   let work = createWork();
-  let random = createRandom(seed, 'failures', kept?.failures);
+  const random = createRandom(seed, 'failures', kept?.failures);
 
   const storeOf = (environment: Environment) => running.environments[environment].context().store;
   // One filler for the pictures of all callbacks.
@@ -183,7 +190,6 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       requests.length = 0;
       bodies.clear();
       forgotten = 0;
-      random = createRandom(seed, 'failures');
       service.reset();
       changed();
     },

@@ -64,6 +64,12 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * requests these are. Default 0.
    */
   failureRate?: number;
+  /**
+   * The seed of the random numbers for ids, `failureRate` and `spelling: 'random'`: an integer. With the same seed, a
+   * restarted sandbox hands out the same ids, which a receiver that kept running takes for repeats. Default: drawn at
+   * each start.
+   */
+  seed?: number;
   /** The folder in which links, jobs and callbacks are kept, so that they survive a restart. Default: only in memory. */
   folder?: string;
   /**
@@ -252,7 +258,10 @@ export interface Sandbox {
   readonly origin: string;
   /** The base URL of each environment. */
   readonly baseUrls: Readonly<Record<Environment, string>>;
-  /** The testing kit's service with the sandbox's links and jobs. Its controls do not send callbacks automatically. */
+  /**
+   * The testing kit's service with the sandbox's links and jobs. Its controls do not send callbacks automatically, and
+   * ids go on after its `reset`.
+   */
   readonly service: MockService;
   /** The latest requests to both environments, oldest first: at most `keepRequests`. */
   readonly requests: readonly SandboxRequest[];
@@ -343,7 +352,7 @@ export interface Sandbox {
    */
   idle(): Promise<void>;
   /**
-   * Deletes links, jobs, callbacks, requests and faults, and restarts the random numbers from `seed`.
+   * Deletes links, jobs, callbacks, requests and faults. Random numbers go on, so later ids differ from earlier ones.
    *
    * @returns A promise that resolves when all running work has ended.
    */

@@ -34,11 +34,16 @@ export interface EnvironmentSettings {
   readonly latencyMs: number;
   readonly linkBaseUrl: string;
   readonly keepRequests: number;
+  /** The sequence of ids goes on from this position after a reset or a restore; if there is none, from `seed`. */
+  nextIdsFrom: NextIdsFrom;
   /** Gives the id of the next fault. */
   nextFaultId(): number;
   /** Called after every change of links, jobs, results and faults. */
   onChange(): void;
 }
+
+/** Chooses the position from which ids go on: the saved one, that of the replaced state, or none. */
+export type NextIdsFrom = (positions: Readonly<Record<'saved' | 'last', number | undefined>>) => number | undefined;
 
 /** An environment, and the function that handles its requests. */
 export interface RunningEnvironment {
@@ -59,7 +64,7 @@ export function createEnvironment(settings: EnvironmentSettings): RunningEnviron
     context: controls,
     save: () => state.save(),
     restore(saved) {
-      state = createState(settings, saved);
+      state = createState(settings, state, saved);
       settings.onChange();
     },
     environment: {
@@ -72,7 +77,7 @@ export function createEnvironment(settings: EnvironmentSettings): RunningEnviron
       jobs: createJobControls(controls),
       failNext: (operation, fault, times = 1) => state.server.faults.add(operation, fault, times),
       reset() {
-        state = createState(settings);
+        state = createState(settings, state);
         settings.onChange();
       },
     },
@@ -85,13 +90,18 @@ interface EnvironmentState {
   save(): SavedEnvironment;
 }
 
-/** Creates the state that a reset replaces. It is empty, or is restored from the saved state `given`. */
-function createState(settings: EnvironmentSettings, given?: SavedEnvironment): EnvironmentState {
+/** Creates the state that replaces `last`. It is empty, or is restored from the saved state `given`. */
+function createState(
+  settings: EnvironmentSettings,
+  last?: EnvironmentState,
+  given?: SavedEnvironment,
+): EnvironmentState {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests } = settings;
   const { onChange, nextFaultId } = settings;
   const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
-  const ids = createRandom(seed, `${name} ids`, saved?.ids);
+  const position = settings.nextIdsFrom({ saved: saved?.ids, last: last?.controls.ids.position });
+  const ids = createRandom(seed, `${name} ids`, position);
   // Spellings have their own sequence of random numbers, so that the option `spelling` does not change ids.
   const spelling = createRandom(seed, `${name} spelling`, saved?.spelling);
   const spell = createSpell(settings.spelling, spelling);

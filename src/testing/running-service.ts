@@ -8,7 +8,7 @@ import { type Environment, environments } from '../options.js';
 import { completeWire, type Wire, type WireOptions } from '../protocol/assumptions.js';
 import { isHttpUrl } from '../protocol/http-url.js';
 import { copyProperties, shadowPollution, withoutUndefined, writeJson } from '../runtime/untrusted-objects.js';
-import { createEnvironment, type RunningEnvironment } from './environment.js';
+import { createEnvironment, type EnvironmentSettings, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
 import { parseService } from './saved-state.js';
 import type { MockService, MockServiceOptions } from './types.js';
@@ -26,14 +26,23 @@ export interface RunningService {
   readonly environments: Readonly<Record<Environment, Pick<RunningEnvironment, 'context' | 'handle'>>>;
 }
 
-/** Creates the service. `onChange` is called after every change of links, jobs, results and faults. */
-export function createRunningService(options: MockServiceOptions, onChange: () => void = () => {}): RunningService {
+/**
+ * Creates the service. `onChange` is called after every change of links, jobs, results and faults. By default, ids begin
+ * again after a reset, and go on from a saved state.
+ */
+export function createRunningService(
+  options: MockServiceOptions,
+  {
+    onChange = () => {},
+    nextIdsFrom = ({ saved }) => saved,
+  }: Partial<Pick<EnvironmentSettings, 'onChange' | 'nextIdsFrom'>> = {},
+): RunningService {
   const settings = checkServiceOptions(options);
   const { baseUrls } = settings;
   const basePaths = forEachEnvironment((name) => new URL(baseUrls[name]).pathname.replace(/^\/$/, ''));
   let lastFaultId = 0;
   const nextFaultId = (): number => ++lastFaultId;
-  const running = forEachEnvironment((name) => createOne(name, settings, { onChange, nextFaultId }));
+  const running = forEachEnvironment((name) => createOne(name, settings, { onChange, nextIdsFrom, nextFaultId }));
 
   // The function is async, so that an invalid URL rejects, as with the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
@@ -126,7 +135,7 @@ function withoutSlash(url: string): string {
 function createOne(
   name: Environment,
   settings: ServiceSettings,
-  shared: { onChange(): void; nextFaultId(): number },
+  shared: Pick<EnvironmentSettings, 'onChange' | 'nextIdsFrom' | 'nextFaultId'>,
 ): RunningEnvironment {
   const { options, wire, pageSize, keepRequests, baseUrls, apiKeys } = settings;
   const { partnerId = '085', clock } = options;

@@ -5,27 +5,18 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HostedClient, HostedConfigError } from 'hosted-client';
 import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
 import { createMockService } from 'hosted-client/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newLink, receiving, running, spyOnWarnings } from './running.js';
-
-function folderOfTest(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { folderOfTest, newLink, receiving, running, spyOnWarnings } from './running.js';
 
 const state = (folder: string) => JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'));
 

@@ -1,8 +1,11 @@
 /** A sandbox for one test, a client of it, a server that receives its callbacks, and requests as they are written. */
 
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, request as requestHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { HostedClient } from 'hosted-client';
 import { type SandboxOptions, type SandboxOutcome, startSandbox } from 'hosted-client/sandbox';
@@ -13,6 +16,13 @@ export async function running(options: SandboxOptions = {}) {
   const sandbox = await startSandbox({ port: 0, reviewMs: 1, callbackRetriesMs: [1, 1], callbackBytes: 0, ...options });
   onTestFinished(() => sandbox.stop());
   return { sandbox, client: new HostedClient(sandbox.clientOptions()), port: Number(new URL(sandbox.origin).port) };
+}
+
+/** A folder that is deleted with the test. */
+export function folderOfTest(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
 }
 
 /** What a link needs; without a callback URL, so that nothing is posted. */

@@ -71,7 +71,11 @@ export const sandboxCommand: Command = {
       about: 'the beginning of the URL of every link, for end users on other machines',
       kind: 'url',
     },
-    seed: { value: 'N', about: 'with the same seed, the same requests give the same ids and results', kind: 'integer' },
+    seed: {
+      value: 'N',
+      about: 'with the same seed, the same requests give the same ids; default: another one at each start',
+      kind: 'integer',
+    },
     spelling: {
       value: 'table|sample|random',
       about: "the spelling of fields in responses: as in the protocol's field tables, as in its samples, or at random",
