@@ -30,8 +30,12 @@ export function findNotes(operation: OperationName | null, body: unknown, nowMs:
     ...(expiresAt !== null && expiresAt < nowMs
       ? ['"expires_at" is in the past, so the link has already expired']
       : []),
+    ...(typeof body.user_id === 'string' && body.is_single_use !== true ? [otherUser] : []),
   ];
 }
+
+const otherUser =
+  '"user_id" without "is_single_use": the results come under other user ids, one for each job; "link_id" names the link';
 
 const unheardOf = 'that the sandbox has not heard of';
 

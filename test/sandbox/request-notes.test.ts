@@ -52,6 +52,22 @@ test.each([
   expect(sandbox.requests).toMatchObject([{ status: 200, notes }]);
 });
 
+const otherUser =
+  '"user_id" without "is_single_use": the results come under other user ids, one for each job; "link_id" names the link';
+
+test.each([
+  ['a user id without isSingleUse', { userId: 'user-1' }, [otherUser]],
+  ['a user id with isSingleUse false', { userId: 'user-1', isSingleUse: false }, [otherUser]],
+  ['a user id with isSingleUse', { userId: 'user-1', isSingleUse: true }, []],
+  ['no user id', { isSingleUse: false }, []],
+])('a link is created, and of it is noted: %s', async (_, fields, notes) => {
+  const { sandbox, client } = await running();
+
+  await client.links.create({ ...newLink, ...fields });
+
+  expect(sandbox.requests).toMatchObject([{ status: 200, notes }]);
+});
+
 test.each([
   [{ toString: 1, valueOf: 1 }, 'BVN'],
   ['QX', { toString: 1, valueOf: 1 }],
