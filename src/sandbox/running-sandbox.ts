@@ -99,7 +99,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       const responded = maskSecrets(response.text, all);
       // A reset has removed the callback, and its texts.
       if (!signal.aborted) bodies.put(`callback ${id}`, { [`response ${attempts.length}`]: responded });
-      return result;
+      return { ...result, problem: result.problem && maskSecrets(result.problem, all) };
     },
     onAttempt: (callback) => tryCall(() => settings.onCallback?.(callback)),
     onForget(id) {

@@ -3,7 +3,16 @@
 import type { SandboxCallback, SandboxOutcome } from 'hosted-client/sandbox';
 import { expect, test } from 'vitest';
 import { hmac } from '../testing/partner.js';
-import { linkAndReceiver, listening, newLink, playAndReceive, receiving, running, runningLink } from './running.js';
+import {
+  linkAndReceiver,
+  listening,
+  newLink,
+  playAndReceive,
+  receiving,
+  responding,
+  running,
+  runningLink,
+} from './running.js';
 
 test.each([
   ['approved', ['0810'], 'succeeded'],
@@ -102,6 +111,24 @@ test('links without a callback URL have that of defaultCallbackUrl, or no callba
 
   expect(received).toHaveLength(1);
   expect(without.sandbox.callbacks).toEqual([]);
+});
+
+test.each([
+  [503, 'busy', 'the receiver responded with 503 (busy)'],
+  [500, ' handler\n', 'the receiver responded with 500 (handler)'],
+  [401, 'forged signature', 'the receiver responded with 401'],
+  [401, '{"error":"no_user"}', 'the receiver responded with 401'],
+  [401, 'a'.repeat(33), 'the receiver responded with 401'],
+  [401, 'of_a_key', 'the receiver responded with 401 ((left out))'],
+])('an attempt that got %j and the text %j says: %s', async (status, text, problem) => {
+  const callbackUrl = await responding(status, () => text);
+  const options = { callbackRetriesMs: [], apiKeys: { sandbox: 'of_a_key' } };
+  const { sandbox, refId } = await runningLink({ callbackUrl }, options);
+
+  await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+
+  expect(sandbox.callbacks).toMatchObject([{ attempts: [{ status, problem }] }]);
 });
 
 test('a redirect is not followed', async () => {
