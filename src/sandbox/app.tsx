@@ -11,7 +11,6 @@ import { HostedValidationError } from '../errors/errors.js';
 import { addConsole, type ConsoleSettings } from './console.js';
 import { createControls } from './controls.js';
 import { addLinkPages, findLogoOrigin, respondAs } from './link-routes.js';
-import type { Live } from './live.js';
 import { consoleScript } from './pages/console-script.js';
 import { followScript } from './pages/follow.js';
 import { renderPage } from './pages/layout.js';
@@ -42,14 +41,19 @@ const securityWith = (findLogo: (c: Context) => string | null) =>
     strictTransportSecurity: false,
   });
 
-/** Creates the site. */
-export function createApp(settings: ConsoleSettings & { readonly live: Live }): Hono {
-  const { sandbox, live, description } = settings;
+/** Creates the site. `revision` counts the changes that pages show. */
+export function createApp(settings: ConsoleSettings & { revision(): number }): Hono {
+  const { sandbox, description } = settings;
+  const startedAt = Date.now();
   const app = new Hono();
 
   app.use(securityWith((c) => findLogoOrigin(c, settings.simulation)));
+  // An open page asks every second whether something has changed, so most responses are without a body.
   app.use(async (c, next) => {
-    await next();
+    const etag = `"${startedAt}-${settings.revision()}"`;
+    if (c.req.method === 'GET' && c.req.header('if-none-match') === etag) c.res = c.body(null, 304);
+    else await next();
+    c.header('etag', etag);
     c.header('cache-control', 'no-store');
   });
   app.onError((error, c) => {
@@ -71,8 +75,6 @@ export function createApp(settings: ConsoleSettings & { readonly live: Live }): 
   );
 
   app.route('/', createControls(sandbox));
-  // Without a body to cancel, the stream would stay open for ever.
-  app.get('/events', (c) => (c.req.method === 'HEAD' ? c.body(null) : live.open()));
   app.get('/assets/style.css', (c) => c.body(style, 200, { 'content-type': 'text/css; charset=utf-8' }));
   app.get('/assets/icon.svg', (c) => c.body(icon, 200, { 'content-type': 'image/svg+xml' }));
   app.get('/assets/follow.js', (c) =>

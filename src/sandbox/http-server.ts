@@ -7,9 +7,6 @@
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { ReadableStream as NodeStream } from 'node:stream/web';
 import { firstHalf, type WrittenResponse } from '../testing/responses.js';
 import { http } from './node-http.js';
 import { createTooLarge, type Rejection, readTarget } from './request-check.js';
@@ -138,11 +135,7 @@ async function write({ status, headers, body, isTruncated }: WrittenResponse, to
   throw new Error('the response is truncated');
 }
 
-/** If the client disconnects, the body is cancelled. If the body ends with an error, the connection breaks. */
-async function send({ status, headers, body }: Response, to: ServerResponse): Promise<void> {
-  to.writeHead(status, [...headers].flat());
-  if (body === null) to.end();
-  // The client may have disconnected before the response was created.
-  else if (to.destroyed) await body.cancel();
-  else await pipeline(Readable.fromWeb(body as NodeStream), to);
+async function send(response: Response, to: ServerResponse): Promise<void> {
+  to.writeHead(response.status, [...response.headers].flat());
+  to.end(Buffer.from(await response.arrayBuffer()));
 }

@@ -20,7 +20,6 @@ import { checkInput, createInputError, environmentInput, playInput } from './inp
 import type { Keeper } from './keep.js';
 import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
-import { createLive, type Live } from './live.js';
 import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
 import type { SandboxSettings } from './options.js';
 import { hasPicture } from './outcomes.js';
@@ -50,10 +49,11 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
   // Clients use http only on loopback, but end users may open links on other machines.
   const networkAddress = isForOthers ? findNetworkAddress() : null;
   const linkOrigin = networkAddress === null ? origin : `http://${networkAddress}:${port}`;
-  const live: Live = createLive();
+  /** Counts the changes that pages show. */
+  let revision = 0;
   const changed = (): void => {
     keeper?.changed(write);
-    live.changed();
+    revision += 1;
   };
   const running: RunningService = createRunningService(
     {
@@ -133,7 +133,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       }
       const { environment, job, status, fault } = request;
       if (job !== null && status === 200 && fault === null) simulation.confirm(environment, job);
-      live.changed();
+      revision += 1;
       // `failureRate` uses a sequence of random numbers, and the position in it is part of the saved state. A request
       // moves this position, so the state must be saved again.
       if (failureRate > 0) keeper?.changed(write);
@@ -195,7 +195,6 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     },
     async stop() {
       await work.stop();
-      live.stop();
       await server.close();
       await keeper?.close(write);
     },
@@ -224,7 +223,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       sandbox,
       running,
       simulation,
-      live,
+      revision: () => revision,
       signing,
       bodies,
       send: serviceHandler.send,

@@ -1,6 +1,6 @@
 // @module-tag chromium
 
-/** Many open pages of one browser, which has six connections to a server. */
+/** Many open pages of one browser. */
 
 import type { JobRef } from 'hosted-client';
 import type { Browser, Page } from 'playwright-core';
@@ -8,41 +8,31 @@ import { expect, onTestFinished } from 'vitest';
 import { runningLink } from '../sandbox/running.js';
 import { live, openPage, test } from './browser.js';
 
-/** Opens the page of each job in a tab of its own. `streams` has the tabs that have opened a stream of events. */
-async function openTabs(browser: Browser, urls: readonly string[]) {
+/** A sandbox with ten jobs that have no result, each with its page in a tab of its own. */
+async function openTabs(browser: Browser) {
+  const { sandbox, link } = await runningLink();
   const context = await browser.newContext();
   onTestFinished(() => context.close());
-  const streams: Page[] = [];
-  context.on('request', (request) => {
-    if (new URL(request.url()).pathname === '/events') streams.push(request.frame().page());
-  });
+  const jobs: JobRef[] = [];
   const tabs: Page[] = [];
-  for (const url of urls) {
+  for (let count = 0; count < 10; count += 1) {
+    const job = await sandbox.play(link.refId, 'never');
     const tab = await context.newPage();
-    await tab.goto(url);
+    await tab.goto(`${link.url}/jobs/${job.jobId}`);
+    jobs.push(job);
     tabs.push(tab);
   }
-  return { tabs, streams };
-}
-
-/** A sandbox with ten jobs that have no result, and the URLs of their pages. */
-async function tenJobs() {
-  const { sandbox, link } = await runningLink();
-  const jobs: JobRef[] = [];
-  for (let count = 0; count < 10; count += 1) jobs.push(await sandbox.play(link.refId, 'never'));
-  return { sandbox, link, jobs, urls: jobs.map(({ jobId }) => `${link.url}/jobs/${jobId}`) };
+  await showing(tabs, live);
+  return { sandbox, link, jobs, tabs };
 }
 
 const showing = (tabs: readonly Page[], text: string) => Promise.all(tabs.map((tab) => tab.getByText(text).waitFor()));
 
-test('ten tabs are live with one stream, and the button of each works', async ({ browser }) => {
-  const { sandbox, link, jobs, urls } = await tenJobs();
-  const { tabs, streams } = await openTabs(browser, urls);
+test('ten tabs are live, and the button of each works', async ({ browser }) => {
+  const { sandbox, link, jobs, tabs } = await openTabs(browser);
 
-  await showing(tabs, live);
   for (const job of jobs) sandbox.service.sandbox.jobs.report(job, { resultCode: '0814', resultText: 'Under review' });
   await showing(tabs, 'A person reviews your data.');
-  expect(streams).toHaveLength(1);
 
   for (const tab of tabs) {
     await tab.goto(link.url);
@@ -54,46 +44,37 @@ test('ten tabs are live with one stream, and the button of each works', async ({
   expect(sandbox.service.sandbox.links.all()).toMatchObject([{ total_jobs: 20 }]);
 });
 
-test('after the tab with the stream is closed, another has it, and all stay live', async ({ browser }) => {
-  const { sandbox, jobs, urls } = await tenJobs();
-  const { tabs, streams } = await openTabs(browser, urls);
-  await showing(tabs, live);
+test('a hidden page asks every ten seconds, and at once when it is seen again', async ({ browser }) => {
+  const { sandbox } = await runningLink();
+  const page = await openPage(browser);
+  let requests = 0;
+  page.on('response', () => {
+    requests += 1;
+  });
+  await page.clock.install();
+  await page.addInitScript(() => Object.defineProperty(document, 'hidden', { value: true, writable: true }));
+  await page.goto(sandbox.origin);
+  await page.getByText(live).waitFor();
 
-  const [holder] = streams;
-  await holder?.close();
-  await expect.poll(() => streams.length).toBe(2);
-  for (const job of jobs) sandbox.service.sandbox.jobs.report(job, { resultCode: '0814', resultText: 'Under review' });
-
-  const others = tabs.filter((tab) => tab !== holder);
-  expect(others).toHaveLength(9);
-  await showing(others, 'A person reviews your data.');
+  requests = 0;
+  await page.clock.runFor(9_000);
+  expect(requests).toBe(0);
+  await page.clock.runFor(1_000);
+  await expect.poll(() => requests).toBe(1);
+  await page.evaluate(() => {
+    Object.assign(document, { hidden: false });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await expect.poll(() => requests).toBe(2);
 });
 
-test('a page whose job is final holds nothing', async ({ browser }) => {
-  const { sandbox, jobs, urls } = await tenJobs();
-  const { tabs } = await openTabs(browser, urls.slice(0, 2));
-  await showing(tabs, live);
+test('a page whose job is final asks for nothing more', async ({ browser }) => {
+  const { sandbox, jobs, tabs } = await openTabs(browser);
 
   for (const job of jobs) sandbox.service.sandbox.jobs.complete(job, 'approved');
   await showing(tabs, 'Your identity was verified.');
 
-  const count = async () => {
-    const { held = [], pending = [] } = (await tabs[0]?.evaluate(() => navigator.locks.query())) ?? {};
-    return held.length + pending.length;
-  };
-  await expect.poll(count).toBe(0);
-  expect(await tabs[0]?.getByText(live).count()).toBe(0);
+  await expect.poll(() => tabs[0]?.getByText(live).count()).toBe(0);
   await tabs[0]?.reload();
   expect(await tabs[0]?.locator('script').count()).toBe(0);
-});
-
-test('a browser without locks says that the page must be reloaded', async ({ browser }) => {
-  const { sandbox, urls } = await tenJobs();
-  const page = await openPage(browser);
-  await page.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'locks'));
-
-  for (const url of [urls[0] ?? '', sandbox.origin]) {
-    await page.goto(url);
-    await page.getByText('Reload this page to see what is new').waitFor();
-  }
 });

@@ -49,14 +49,7 @@ test('no address is exempt from the host, and nothing is read', async () => {
   const { port, sandbox } = await running();
   const headers = { host: `evil.example:${port}`, ...json, 'content-length': '1000000000' };
 
-  for (const path of [
-    '/',
-    '/sandbox/v1/hosted_links',
-    '/control/reset',
-    '/links/abc',
-    '/events',
-    '/assets/style.css',
-  ]) {
+  for (const path of ['/', '/sandbox/v1/hosted_links', '/control/reset', '/links/abc', '/assets/style.css']) {
     expect((await write(port, { method: 'POST', path, headers, body: '{}' })).status).toBe(421);
   }
   expect(sandbox.requests).toMatchObject([
@@ -208,7 +201,7 @@ test('no response tells a page of another origin which server this is', async ()
   for (const [method, path, host] of [
     ['GET', '/health', 'localhost'],
     ['GET', '/', 'localhost'],
-    ['HEAD', '/events', 'localhost'],
+    ['HEAD', '/', 'localhost'],
     ['GET', '/assets/style.css', 'localhost'],
     ['POST', '/sandbox/v1/job_status', 'localhost'],
     ['TRACE', '/', 'localhost'],

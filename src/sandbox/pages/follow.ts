@@ -1,6 +1,6 @@
 /**
- * The script of the pages: it updates an open page, and keeps the reader's position, focus and selection. Browsers open
- * only six connections to a server. So one of the open pages holds the stream of events, and notifies the others.
+ * The script of the pages: it asks every second whether something has changed, and less often while nobody looks. It
+ * updates the page, and keeps the reader's position, focus and selection.
  *
  * @module
  */
@@ -13,38 +13,40 @@ export function followScript(): string {
 /** The browser gets only the text of this function, so the function must not use anything else from this module. */
 function follow(): void {
   const status = document.querySelector('[data-follow]');
-  const leaving = new AbortController();
-  let isConnected = false;
-  let isLoading = false;
-  let isOutdated = false;
+  let shown: string | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
   function say(text: string): void {
     if (status !== null && status.textContent !== text) status.textContent = text;
   }
 
-  async function load(): Promise<void> {
-    if (isLoading) {
-      isOutdated = true;
-      return;
-    }
-    isLoading = true;
-    isOutdated = false;
+  async function look(): Promise<void> {
+    timer = undefined;
+    let isFinal = false;
     try {
-      const response = await fetch(location.href, { headers: { accept: 'text/html' } });
-      const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-      const hold = holdPlace();
-      for (const region of document.querySelectorAll('[data-live]')) {
-        const next = page.querySelector(`[data-live="${region.getAttribute('data-live')}"]`);
-        if (next !== null) patch(region, next);
-      }
-      hold();
-      if (document.title !== page.title) document.title = page.title;
-      if (response.ok && page.querySelector('script[src="/assets/follow.js"]') === null) leave();
+      const headers = { accept: 'text/html', ...(shown !== null && { 'if-none-match': shown }) };
+      const response = await fetch(location.href, { headers });
+      shown = response.headers.get('etag');
+      if (response.status !== 304) isFinal = update(await response.text()) && response.ok;
+      say('This page updates automatically.');
     } catch {
-      // The sandbox has stopped. The `error` event of the stream shows a message.
+      say('The sandbox does not respond. This page updates again when the sandbox is back.');
     }
-    isLoading = false;
-    if (isOutdated) void load();
+    if (isFinal) status?.remove();
+    else timer = setTimeout(look, document.hidden ? 10_000 : 1_000);
+  }
+
+  /** Shows the new page. Returns true if it does not change any more. */
+  function update(html: string): boolean {
+    const page = new DOMParser().parseFromString(html, 'text/html');
+    const hold = holdPlace();
+    for (const region of document.querySelectorAll('[data-live]')) {
+      const next = page.querySelector(`[data-live="${region.getAttribute('data-live')}"]`);
+      if (next !== null) patch(region, next);
+    }
+    hold();
+    if (document.title !== page.title) document.title = page.title;
+    return page.querySelector('script[src="/assets/follow.js"]') === null;
   }
 
   /**
@@ -113,70 +115,10 @@ function follow(): void {
     return null;
   }
 
-  /** What the page with the stream says, and `hello`, with which a new page asks for `here`. */
-  type Message = 'open' | 'change' | 'lost' | 'hello' | 'here';
-
-  // Without https, browsers have locks only on loopback.
-  if (!('locks' in navigator && 'BroadcastChannel' in window)) {
-    say('Reload this page to see what is new: this browser does not update it.');
-    return;
-  }
-  const channel = new BroadcastChannel('sandbox');
-  let isHolder = false;
-
-  function receive(message: Message): void {
-    if (message === 'hello') {
-      if (isHolder && isConnected) channel.postMessage('here');
-      return;
-    }
-    if (message === 'here' && isConnected) return;
-    isConnected = message !== 'lost';
-    if (isConnected) {
-      say('This page updates automatically.');
-      void load();
-    } else say('The sandbox does not respond. This page updates again when the sandbox is back.');
-  }
-
-  function notify(message: Message): void {
-    channel.postMessage(message);
-    receive(message);
-  }
-
-  /** Holds the stream until the page is closed, or needs no more updates. */
-  function hold(): Promise<void> {
-    isHolder = true;
-    let events = open();
-    function open(): EventSource {
-      const opened = new EventSource('/events');
-      opened.addEventListener('open', () => notify('open'));
-      opened.addEventListener('change', () => notify('change'));
-      opened.addEventListener('error', () => {
-        notify('lost');
-        // The browser itself tries again, but not after an error response.
-        if (opened.readyState !== EventSource.CLOSED) return;
-        setTimeout(() => {
-          if (!leaving.signal.aborted) events = open();
-        }, 1_000);
-      });
-      return opened;
-    }
-    return new Promise((resolve) => {
-      leaving.signal.addEventListener('abort', () => {
-        events.close();
-        resolve();
-      });
-    });
-  }
-
-  /** Leaves the stream to another page, because this page is final. */
-  function leave(): void {
-    leaving.abort();
-    channel.close();
-    status?.remove();
-  }
-
-  channel.addEventListener('message', ({ data }) => receive(data));
-  channel.postMessage('hello');
-  // It rejects if the page is final before the lock is free.
-  navigator.locks.request('sandbox', { signal: leaving.signal }, hold).catch(() => undefined);
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden || timer === undefined) return;
+    clearTimeout(timer);
+    void look();
+  });
+  void look();
 }
