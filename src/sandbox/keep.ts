@@ -23,7 +23,6 @@ import { HostedConfigError } from '../errors/errors.js';
 import { canLockFiles, lockFile } from '../runtime/file-lock.js';
 import { isOpenToOthers, narrow } from '../runtime/private-files.js';
 import { quoteForShell } from '../runtime/shell.js';
-import { createRunningService } from '../testing/running-service.js';
 import { type KeptState, readKeptState } from './kept-state.js';
 import { createConfigError } from './options.js';
 
@@ -109,22 +108,15 @@ function createKeeper(file: string, kept: KeptState | null, unlock: () => void):
 function readKept(file: string): KeptState | null {
   const status = lstatSync(file, { throwIfNoEntry: false });
   if (status === undefined) return null;
-  // A link, or anything else than a file, is as unreadable as a state that is no JSON.
+  // A link, or anything else than a file, is as unreadable as a state that was changed.
   const state = status.isFile() ? readKeptState(readFileSync(file, 'utf8')) : null;
-  if (state !== null && isRestorable(state)) return state;
+  if (state !== null) return state;
   const aside = `${file}.unreadable-${Date.now()}`;
   renameSync(file, aside);
-  warn(`The sandbox could not read the state in its folder: it starts empty, and has renamed the file to ${aside}`);
+  warn(
+    `The sandbox cannot use the state in its folder, because it was changed or another version wrote it: it starts empty, and has renamed the file to ${aside}`,
+  );
   return null;
-}
-
-function isRestorable({ service }: KeptState): boolean {
-  try {
-    createRunningService({}).service.restore(service);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -4,84 +4,70 @@
  * @module
  */
 
-import * as z from 'zod/mini';
-import { type Environment, environments } from '../options.js';
-import { detachFromPrototype } from '../runtime/untrusted-objects.js';
-import { isTime } from '../testing/saved-state.js';
-import { check, inputObject } from '../validation/check.js';
-import { anyString, choice, flag } from '../validation/input.js';
-import { variants } from './faults.js';
-import { outcomeNames } from './outcomes.js';
+import type { JobRef } from '../jobs/types.js';
+import type { Environment } from '../options.js';
+import { readSaved, writeSaved } from '../testing/saved-text.js';
+import type { SandboxCallback, SandboxOutcome } from './types.js';
 
-const number = z.number('must be a number');
-const time = z.pipe(
-  z.custom<string>((value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)), 'must be a time'),
-  z.transform((value: string) => new Date(value)),
-);
-const environment = choice<Environment>(environments);
-const job = inputObject({ userId: anyString, jobId: anyString });
-const sightings = z.array(z.custom<[string, number]>(isSighting, 'must be a pair: a key, and a time in ms'));
-
-const callback = inputObject({
-  view: inputObject({
-    id: number,
-    at: time,
-    environment,
-    job,
-    linkRefId: z.nullable(anyString),
-    resultCode: anyString,
-    url: anyString,
-    variant: z.nullable(choice(variants)),
-    copyOf: z.nullable(number),
-    nextAttemptAt: z.nullable(time),
-    state: choice(['waiting', 'delivered', 'gave_up', 'not_allowed']),
-    attempts: z.array(
-      inputObject({ at: time, status: z.nullable(number), problem: z.nullable(anyString), durationMs: number }),
-    ),
-  }),
-  /** The index of the reported result in the job's list of results. */
-  entry: number,
-  /** Whether the callback is posted again after a failure. */
-  isRepeated: flag,
-});
-
-/** `endsAt` is when the review ends, in ms since the epoch. */
-const review = inputObject({ environment, job, outcome: choice(outcomeNames), endsAt: number });
-
-const state = inputObject({
-  version: choice([1], 'must be 1'),
-  /** The state of the testing kit's service, as the service's function `save` returned it. */
-  service: anyString,
-  lastCallbackId: number,
-  callbacks: z.array(callback),
-  reviews: z.array(review),
-  /** The key of each link, and the time when the link's page was first opened, in ms since the epoch. */
-  opened: sightings,
-  /** The key of each job, and the time when the job's final status was first fetched, in ms since the epoch. */
-  confirmed: sightings,
-  lastRequestId: z.optional(number),
-  /** The position in the sequence of random numbers that `failureRate` uses. */
-  failures: z.optional(number),
-});
+type Attempt = SandboxCallback['attempts'][number];
 
 /** A callback, with the data that is needed to post it again, even after a restart. */
-export type KeptCallback = z.output<typeof callback>;
-
-/** A review that has not ended. */
-export type PendingReview = z.output<typeof review>;
-
-/** Everything that a sandbox restores after a restart. */
-export type KeptState = z.output<typeof state>;
-
-function isSighting(value: unknown): value is [string, number] {
-  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && isTime(value[1]);
+export interface KeptCallback {
+  readonly view: { -readonly [Key in keyof SandboxCallback]: SandboxCallback[Key] } & { attempts: Attempt[] };
+  /** The index of the reported result in the job's list of results. */
+  readonly entry: number;
+  /** Whether the callback is posted again after a failure. */
+  isRepeated: boolean;
 }
 
-/** Reads a state that was written as JSON; null if the text does not have this form. */
+/** A review that has not ended. `endsAt` is when it ends, in ms since the epoch. */
+export interface PendingReview {
+  readonly environment: Environment;
+  readonly job: JobRef;
+  readonly outcome: SandboxOutcome;
+  readonly endsAt: number;
+}
+
+/** The key of a link or job, and the time when something was first seen of it, in ms since the epoch. */
+type Sighting = readonly [string, number];
+
+/** Everything that a sandbox restores after a restart. */
+export interface KeptState {
+  /** The state of the testing kit's service, as the service's function `save` returned it. */
+  readonly service: string;
+  readonly lastCallbackId: number;
+  readonly callbacks: readonly KeptCallback[];
+  readonly reviews: readonly PendingReview[];
+  /** When each link's page was first opened. */
+  readonly opened: readonly Sighting[];
+  /** When each job's final status was first fetched. */
+  readonly confirmed: readonly Sighting[];
+  readonly lastRequestId: number;
+  /** The position in the sequence of random numbers that `failureRate` uses. */
+  readonly failures: number;
+}
+
+/** Writes a state as JSON. */
+export function writeKeptState(state: KeptState): string {
+  return writeSaved('sandbox', state);
+}
+
+/** Reads a state that {@link writeKeptState} wrote; null for any other text. */
 export function readKeptState(text: string): KeptState | null {
-  try {
-    return check(state, detachFromPrototype(JSON.parse(text))).data ?? null;
-  } catch {
-    return null;
-  }
+  const state = readSaved('sandbox', text) as KeptState | null;
+  return state && { ...state, callbacks: state.callbacks.map(reviveTimes) };
+}
+
+/** JSON has the times of a callback as strings. */
+function reviveTimes({ view, ...rest }: KeptCallback): KeptCallback {
+  const { at, nextAttemptAt, attempts } = view;
+  return {
+    ...rest,
+    view: {
+      ...view,
+      at: new Date(at),
+      nextAttemptAt: nextAttemptAt && new Date(nextAttemptAt),
+      attempts: attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
+    },
+  };
 }

@@ -19,7 +19,7 @@ import type { HttpServer, ReceivedRequest } from './http-server.js';
 import { checkInput, createInputError, environmentInput, playInput } from './input.js';
 import type { Keeper } from './keep.js';
 import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
-import type { KeptCallback, KeptState } from './kept-state.js';
+import { type KeptCallback, writeKeptState } from './kept-state.js';
 import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
 import type { SandboxSettings } from './options.js';
 import { hasPicture } from './outcomes.js';
@@ -201,15 +201,13 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
   };
 
   function write(): string {
-    const state: KeptState = {
-      version: 1,
+    return writeKeptState({
       service: service.save(),
       ...callbacks.state(),
       ...simulation.state(),
       lastRequestId,
       failures: random.position,
-    };
-    return JSON.stringify(state);
+    });
   }
 
   if (kept !== null) {

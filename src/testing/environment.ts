@@ -100,10 +100,10 @@ function createState(
   const { onChange, nextFaultId } = settings;
   const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
-  const position = settings.nextIdsFrom({ saved: saved?.ids, last: last?.controls.ids.position });
+  const position = settings.nextIdsFrom({ saved: given?.ids, last: last?.controls.ids.position });
   const ids = createRandom(seed, `${name} ids`, position);
   // Spellings have their own sequence of random numbers, so that the option `spelling` does not change ids.
-  const spelling = createRandom(seed, `${name} spelling`, saved?.spelling);
+  const spelling = createRandom(seed, `${name} spelling`, given?.spelling);
   const spell = createSpell(settings.spelling, spelling);
   const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, saved?.store);
   const callbacks = createCallbackWriter({
@@ -114,8 +114,8 @@ function createState(
     ...(saved && { saved: saved.signed }),
   });
   const faults = createFaultQueue({ nextId: nextFaultId, onChange });
-  for (const { operation, fault, left } of saved?.faults ?? []) faults.add(operation, fault, left);
-  let requestCount = saved?.requestCount ?? 0;
+  for (const { operation, fault, left } of given?.faults ?? []) faults.add(operation, fault, left);
+  let requestCount = given?.requestCount ?? 0;
   return {
     server: {
       auth: { partnerId, wire, keys, now },

@@ -1,5 +1,5 @@
 /**
- * Random numbers from a seed, for ids and for the mixture of spellings.
+ * Random numbers from a seed, for ids and for the mixture of spellings, and the hash of a text.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface Random {
 
 /** Creates a sequence. With the same seed, each `stream` has a different sequence. */
 export function createRandom(seed: number, stream: string, position?: number): Random {
-  let state = position ?? startOf(`${seed}/${stream}`);
+  let state = position ?? hash(`${seed}/${stream}`);
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     return mix(state);
@@ -41,9 +41,10 @@ export function createRandom(seed: number, stream: string, position?: number): R
   };
 }
 
-function startOf(name: string): number {
+/** Turns a text into a number of 32 bits. */
+export function hash(text: string): number {
   let state = 0;
-  for (const character of name) state = mix(state ^ character.charCodeAt(0));
+  for (let index = 0; index < text.length; index++) state = mix(state ^ text.charCodeAt(index));
   return state;
 }
 

@@ -4,13 +4,15 @@
  * @module
  */
 
+import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments } from '../options.js';
 import { completeWire, type Wire, type WireOptions } from '../protocol/assumptions.js';
 import { isHttpUrl } from '../protocol/http-url.js';
-import { copyProperties, shadowPollution, withoutUndefined, writeJson } from '../runtime/untrusted-objects.js';
+import { copyProperties, shadowPollution, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { createEnvironment, type EnvironmentSettings, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
-import { parseService } from './saved-state.js';
+import type { SavedEnvironment } from './saved-state.js';
+import { readSaved, writeSaved } from './saved-text.js';
 import type { MockService, MockServiceOptions } from './types.js';
 import { toResponse } from './web-response.js';
 
@@ -64,9 +66,17 @@ export function createRunningService(
     reset() {
       for (const name of environments) running[name].environment.reset();
     },
-    save: () => writeJson({ version: 1, ...forEachEnvironment((name) => running[name].save()) }),
+    save: () =>
+      writeSaved(
+        'mock service',
+        forEachEnvironment((name) => running[name].save()),
+      ),
     restore(state: string) {
-      const saved = parseService(state);
+      const saved = readSaved('mock service', state) as Record<Environment, SavedEnvironment> | null;
+      if (saved === null) {
+        const issue = { path: 'state', message: 'must be a string that save() of this version wrote, unchanged' };
+        throw new HostedValidationError([issue], { task: 'restore the mock service' });
+      }
       for (const name of environments) running[name].restore(saved[name]);
     },
     // The options of a client depend on its environment and on the scheme. Only the overloads of `createMockService`

@@ -356,8 +356,8 @@ export interface MockService {
    *
    * @param state - The string that `save` returned. The service that saves and the service that restores must have the
    *   same partner, seed and spelling. Otherwise, later responses and callbacks may differ.
-   * @throws {HostedValidationError} when the string does not have the form that `save` writes. In that case, the
-   *   service stays unchanged.
+   * @throws {HostedValidationError} when the string is not one that `save` of this version wrote, or was changed. In
+   *   that case, the service stays unchanged.
    *
    * @example Continue after another process stopped
    * ```ts

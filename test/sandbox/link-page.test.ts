@@ -1,7 +1,7 @@
 /** The page of a link, as a browser without script and a script without browser meet it. */
 
 import { expect, test } from 'vitest';
-import { newLink, receiving, running, runningLink, submit } from './running.js';
+import { newLink, receiving, running, runningLink, seedLink, submit } from './running.js';
 
 const idTypes = [
   { country: 'NG', idType: 'BVN', verificationMethod: 'enhanced_kyc' },
@@ -148,14 +148,9 @@ test('names made of markup show as text on every page', async () => {
 
 test('a privacy policy that is not http(s) is no link', async () => {
   const { sandbox } = await running();
-  const state = (() => {
-    sandbox.service.sandbox.links.seed(1);
-    return sandbox.service.save().replace('https://partner.hosted.test/privacy', 'javascript:alert(1)');
-  })();
-  sandbox.service.restore(state);
-  const [link] = sandbox.service.sandbox.links.all() as readonly { link_url: string }[];
+  const link = seedLink(sandbox, { dataPrivacyPolicyUrl: 'javascript:alert(1)' });
 
-  const { html } = await read(link?.link_url ?? '');
+  const { html } = await read(link.link_url);
 
   expect(html).not.toContain('javascript:');
   expect(html).toContain('There is no link to the privacy policy');
@@ -203,16 +198,12 @@ test.each([
   'data:image/svg+xml,<svg/>',
 ])('a logo at %s is text', async (logoUrl) => {
   const { sandbox } = await running();
-  sandbox.service.sandbox.links.seed(1);
-  const saved = JSON.parse(sandbox.service.save());
-  const withLogo = JSON.stringify(saved).replace(/"logoUrl":[^,}]+/, `"logoUrl":${JSON.stringify(logoUrl)}`);
-  sandbox.service.restore(withLogo);
-  const [link] = sandbox.service.sandbox.links.all() as readonly { link_url: string; logo_url: string }[];
+  const link = seedLink(sandbox, { logoUrl });
 
-  const response = await fetch(link?.link_url ?? '');
+  const response = await fetch(link.link_url);
   const html = await response.text();
 
-  expect(link?.logo_url).toBe(logoUrl);
+  expect(link.logo_url).toBe(logoUrl);
   expect(imagesOf(response.headers)?.trim()).toBe("'self'");
   expect(html).not.toContain('<img');
   expect(html).toContain('Logo: ');

@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { HostedClient } from 'hosted-client';
-import { type SandboxOptions, type SandboxOutcome, startSandbox } from 'hosted-client/sandbox';
+import { type Sandbox, type SandboxOptions, type SandboxOutcome, startSandbox } from 'hosted-client/sandbox';
 import { onTestFinished, vi } from 'vitest';
+import { writeSaved } from '../../src/testing/saved-text.js';
 
 /** Starts a sandbox that stops with the test. Its callbacks are small. */
 export async function running(options: SandboxOptions = {}) {
@@ -139,6 +140,15 @@ export function write(port: number, { method = 'GET', path = '/health', headers 
     });
     request.end(body);
   });
+}
+
+/** Adds a link with values that the service would refuse in a request. */
+export function seedLink({ service }: Sandbox, fields: object) {
+  service.sandbox.links.seed(1);
+  const { state } = JSON.parse(service.save());
+  Object.assign(state.sandbox.links[0], fields);
+  service.restore(writeSaved('mock service', state));
+  return service.sandbox.links.all()[0] as { readonly link_url: string; readonly logo_url: string };
 }
 
 /** Posts JSON to a control. */

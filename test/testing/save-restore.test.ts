@@ -87,23 +87,34 @@ test('links of a restored service lead to its own URLs', async () => {
   expect(after.sandbox.links.all()).toMatchObject([{ link_url: `http://127.0.0.1:2/links/${linkRefId}` }]);
 });
 
-function stateOfALink(): string {
-  const service = create();
-  service.sandbox.links.seed(1);
-  return service.save();
-}
+const saved = create().save();
 
 test.each([
   ['no JSON', 'no JSON'],
   ['a list', '[]'],
-  ['another version', '{"version":2}'],
-  ['half of it', '{"version":1,"sandbox":{"links":[]}}'],
-  ['links that are none', JSON.stringify({ ...JSON.parse(create().save()), sandbox: { links: [{ refId: 1 }] } })],
-  ['a time that no date has', stateOfALink().replace(/"createdAt":\d+/, '"createdAt":1e300')],
-])('service.restore() refuses %s, and keeps what it has', (_what, state) => {
+  ['half of it', saved.slice(0, -20)],
+  ['a state that was changed', saved.replace('"requestCount":0', '"requestCount":1')],
+  ['another version', saved.replace('"version":1', '"version":2')],
+  ['the state of something else', saved.replace('"of":"mock service"', '"of":"sandbox"')],
+])('service.restore() refuses %s with one message, and keeps what it has', (_what, state) => {
   const service = create();
   service.sandbox.links.seed(1);
 
-  expect(() => service.restore(state)).toThrow(HostedValidationError);
+  const restore = () => service.restore(state);
+
+  expect(restore).toThrow(HostedValidationError);
+  expect(restore).toThrow(
+    'Cannot restore the mock service: "state" must be a string that save() of this version wrote, unchanged',
+  );
   expect(service.sandbox.links.all()).toHaveLength(1);
+});
+
+test('service.restore() reads a state that was indented', () => {
+  const before = create();
+  before.sandbox.links.seed(1);
+  const after = create();
+
+  after.restore(JSON.stringify(JSON.parse(before.save()), null, 2));
+
+  expect(after.sandbox.links.all()).toHaveLength(1);
 });
