@@ -173,7 +173,7 @@ export interface SandboxRequest {
   readonly status: number;
   /** The time from request to response, in milliseconds. */
   readonly durationMs: number;
-  /** What the service may refuse, although the sandbox accepts it: an unknown country or ID type, a time in the past, a user id without effect. */
+  /** What the service may refuse, although the sandbox accepts it: a code of no country, a time in the past, a user id without effect. */
   readonly notes: readonly string[];
   /** The reference id of the link that the request was about or created; null if there is none. */
   readonly linkRefId: string | null;
