@@ -11,8 +11,9 @@ import type { Issue } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { wireOptions } from '../settings.js';
+import { mustHaveNoKeys, serviceOptionRules } from '../testing/service-options.js';
 import { check, inputObject } from '../validation/check.js';
-import { choice, flag, httpUrl, integer, nonBlank, stringOf } from '../validation/input.js';
+import { flag, httpUrl, integer, nonBlank, stringOf } from '../validation/input.js';
 import { isLoopbackHost } from './loopback.js';
 import { toHostName } from './network-address.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from './types.js';
@@ -45,7 +46,6 @@ const share = z.custom<number>(
   (value) => typeof value === 'number' && value >= 0 && value <= 1,
   'must be a number from 0 to 1',
 );
-const key = z.optional(nonBlank);
 
 function listener<T>() {
   return z.custom<(event: T) => void>((value) => typeof value === 'function', 'must be a function');
@@ -65,30 +65,22 @@ const shape = {
   reviewMs: z.optional(pause),
   failureRate: z.optional(share),
   folder: z.optional(nonBlank),
-  keepRequests: z.optional(integer(0)),
   keepBodies: z.optional(flag),
   onRequest: z.optional(listener<SandboxRequest>()),
   onCallback: z.optional(listener<SandboxCallback>()),
-  partnerId: z.optional(
-    stringOf(/^\S+$/, 'must be a string without blanks', 'must be a string: leading zeros are significant'),
-  ),
-  scheme: z.optional(choice(['hmac-sha256', 'ed25519'], 'must be "hmac-sha256" or "ed25519"')),
   wire: z.optional(wireOptions),
-  pageSize: z.optional(integer(1)),
-  firstPage: z.optional(choice([0, 1], 'must be 0 or 1')),
-  spelling: z.optional(choice(['table', 'sample', 'random'], 'must be "table", "sample" or "random"')),
-  seed: z.optional(z.custom<number>(Number.isSafeInteger, 'must be an integer')),
-  latencyMs: z.optional(pause),
-  apiKeys: z.optional(
-    inputObject({ sandbox: key, production: key }, 'must be an object with the API keys of the environments'),
-  ),
-  baseUrls: z.optional(
-    inputObject({ sandbox: httpUrl, production: httpUrl }, 'must have the URLs of both environments'),
-  ),
-  linkBaseUrl: z.optional(httpUrl),
 };
 
-const sandboxOptions = inputObject(shape);
+// The options of the testing kit's service, with `wire` checked further above. A sandbox has the platform's clock.
+const { clock: _clock, ...serviceRules } = serviceOptionRules;
+const serviceShape = Object.fromEntries(
+  Object.entries(serviceRules).map(([name, { accepts, problemOf }]) => [
+    name,
+    z.optional(z.custom(accepts, { error: ({ input }) => problemOf(input) })),
+  ]),
+);
+
+const sandboxOptions = inputObject({ ...serviceShape, ...shape }) as z.ZodMiniType<SandboxOptions>;
 
 /**
  * Checks the options of a sandbox.
@@ -99,10 +91,7 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
   const { data, issues } = check(sandboxOptions, options);
   if (data === undefined) throw createConfigError(...issues);
   if (data.scheme === 'ed25519' && data.apiKeys !== undefined) {
-    throw createConfigError({ path: 'apiKeys', message: 'must be left out if the scheme is "ed25519"' });
-  }
-  if (data.baseUrls !== undefined && data.baseUrls.sandbox === data.baseUrls.production) {
-    throw createConfigError({ path: 'baseUrls', message: 'must have different URLs' });
+    throw createConfigError({ path: 'apiKeys', message: mustHaveNoKeys });
   }
   // Without `data`, options that were left out would be read from `Object.prototype`.
   const settings = { ...data, ...defaults, ...withoutUndefined(data) } as SandboxSettings;

@@ -8,6 +8,7 @@ import { createHmac, randomInt } from 'node:crypto';
 import { type Environment, environments } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
+import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import type { Signer } from '../signing/signer.js';
 import { createRandom } from '../testing/random.js';
 import { createRunningService, type RunningService } from '../testing/running-service.js';
@@ -59,7 +60,11 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     {
       ...settings,
       seed,
-      baseUrls: settings.baseUrls ?? { sandbox: `${origin}/sandbox`, production: `${origin}/production` },
+      baseUrls: {
+        sandbox: `${origin}/sandbox`,
+        production: `${origin}/production`,
+        ...withoutUndefined(settings.baseUrls ?? {}),
+      },
       linkBaseUrl: settings.linkBaseUrl ?? `${linkOrigin}/links`,
     },
     {

@@ -13,10 +13,10 @@ import type { MockFault, MockService, MockServiceOptions } from '../testing/type
 /** Options of {@link startSandbox}: the options of the testing kit's service, and options of the server. */
 export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
   /**
-   * The base URLs that clients use, such as the URLs of a proxy in front of the sandbox. Default: the sandbox's own
-   * URLs.
+   * The base URLs that clients use, such as the URLs of a proxy in front of the sandbox. Default for an environment that
+   * is left out: the sandbox's own URL.
    */
-  baseUrls?: Readonly<Record<Environment, string>>;
+  baseUrls?: Partial<Readonly<Record<Environment, string>>>;
   /**
    * The beginning of the URL of every link. Default: `/links` of the sandbox, at the first IPv4 address of this machine
    * if the sandbox listens on all its addresses.

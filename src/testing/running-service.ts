@@ -7,17 +7,16 @@
 import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments } from '../options.js';
 import { completeWire, type Wire, type WireOptions } from '../protocol/assumptions.js';
-import { isHttpUrl } from '../protocol/http-url.js';
-import { copyProperties, shadowPollution, withoutUndefined } from '../runtime/untrusted-objects.js';
+import { shadowPollution, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { createEnvironment, type EnvironmentSettings, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
 import type { SavedEnvironment } from './saved-state.js';
 import { readSaved, writeSaved } from './saved-text.js';
+import { checkServiceOptions } from './service-options.js';
 import type { MockService, MockServiceOptions } from './types.js';
 import { toResponse } from './web-response.js';
 
-/** No real host has a name under `.test` (RFC 6761 §6.4). */
-const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
+type BaseUrls = Readonly<Record<Environment, string>>;
 
 /**
  * The service. It also has, for each environment, the functions that a server needs to expose the service over HTTP.
@@ -33,18 +32,23 @@ export interface RunningService {
  * again after a reset, and go on from a saved state.
  */
 export function createRunningService(
-  options: MockServiceOptions,
+  given: MockServiceOptions,
   {
     onChange = () => {},
     nextIdsFrom = ({ saved }) => saved,
   }: Partial<Pick<EnvironmentSettings, 'onChange' | 'nextIdsFrom'>> = {},
 ): RunningService {
-  const settings = checkServiceOptions(options);
-  const { baseUrls } = settings;
+  const options = checkServiceOptions(given);
+  const baseUrls = forEachEnvironment((name) =>
+    withoutSlash(options.baseUrls?.[name] ?? `https://${name}.hosted.test`),
+  );
+  const wire = completeWire(options.wire);
   const basePaths = forEachEnvironment((name) => new URL(baseUrls[name]).pathname.replace(/^\/$/, ''));
   let lastFaultId = 0;
   const nextFaultId = (): number => ++lastFaultId;
-  const running = forEachEnvironment((name) => createOne(name, settings, { onChange, nextIdsFrom, nextFaultId }));
+  const running = forEachEnvironment((name) =>
+    createOne(name, options, { onChange, nextIdsFrom, nextFaultId, wire, baseUrls }),
+  );
 
   // The function is async, so that an invalid URL rejects, as with the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
@@ -82,60 +86,11 @@ export function createRunningService(
     // The options of a client depend on its environment and on the scheme. Only the overloads of `createMockService`
     // have these types, so a cast is needed here.
   } as MockService;
-  return { service, wire: settings.wire, environments: running };
+  return { service, wire, environments: running };
 }
 
 function forEachEnvironment<T>(create: (name: Environment) => T): Readonly<Record<Environment, T>> {
   return Object.fromEntries(environments.map((name) => [name, create(name)])) as Record<Environment, T>;
-}
-
-interface ServiceSettings {
-  readonly options: MockServiceOptions;
-  readonly wire: Wire;
-  readonly pageSize: number;
-  readonly keepRequests: number;
-  /** The base URLs, without a slash at the end. */
-  readonly baseUrls: Readonly<Record<Environment, string>>;
-  readonly linkBaseUrl: string | undefined;
-  readonly apiKeys: Partial<Record<Environment, string>>;
-}
-
-function checkServiceOptions(options: MockServiceOptions): ServiceSettings {
-  const { pageSize = 20, keepRequests = 1_000, baseUrls = defaultBaseUrls, linkBaseUrl } = options;
-  const apiKeys = copyProperties(options.apiKeys ?? {}, environments) as Partial<Record<Environment, string>>;
-  if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw createRangeError('pageSize', `must be an integer of 1 or more, got ${pageSize}`);
-  }
-  if (!Number.isSafeInteger(keepRequests) || keepRequests < 0) {
-    throw createRangeError('keepRequests', `must be an integer of 0 or more, got ${keepRequests}`);
-  }
-  const isDifferent = baseUrls.sandbox !== baseUrls.production;
-  if (!isDifferent || !environments.every((name) => isHttpUrl(baseUrls[name]))) {
-    throw createRangeError('baseUrls', 'must have two different absolute http(s) URLs');
-  }
-  if (linkBaseUrl !== undefined && !isHttpUrl(linkBaseUrl)) {
-    throw createRangeError('linkBaseUrl', 'must be an absolute http(s) URL');
-  }
-  const given = environments.map((name) => apiKeys[name]).filter((key) => key !== undefined);
-  if (!given.every((key) => typeof key === 'string' && key.trim() !== '')) {
-    throw createRangeError('apiKeys', 'must contain only API keys that are not blank');
-  }
-  if (options.scheme === 'ed25519' && given.length > 0) {
-    throw createRangeError('apiKeys', 'must be left out if the scheme is "ed25519"');
-  }
-  return {
-    options,
-    wire: completeWire(options.wire),
-    pageSize,
-    keepRequests,
-    baseUrls: forEachEnvironment((name) => withoutSlash(baseUrls[name])),
-    linkBaseUrl: linkBaseUrl === undefined ? undefined : withoutSlash(linkBaseUrl),
-    apiKeys,
-  };
-}
-
-function createRangeError(option: keyof MockServiceOptions, problem: string): RangeError {
-  return new RangeError(`Cannot create the mock service: "${option}" ${problem}`);
 }
 
 function withoutSlash(url: string): string {
@@ -144,12 +99,12 @@ function withoutSlash(url: string): string {
 
 function createOne(
   name: Environment,
-  settings: ServiceSettings,
-  shared: Pick<EnvironmentSettings, 'onChange' | 'nextIdsFrom' | 'nextFaultId'>,
+  options: MockServiceOptions,
+  shared: Pick<EnvironmentSettings, 'onChange' | 'nextIdsFrom' | 'nextFaultId'> & { wire: Wire; baseUrls: BaseUrls },
 ): RunningEnvironment {
-  const { options, wire, pageSize, keepRequests, baseUrls, apiKeys } = settings;
-  const { partnerId = '085', clock } = options;
-  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId, apiKeys[name]);
+  const { partnerId = '085', clock, linkBaseUrl = `https://links.hosted.test/${name}/${partnerId}` } = options;
+  const { wire, baseUrls } = shared;
+  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId, options.apiKeys?.[name]);
   return createEnvironment({
     name,
     baseUrl: baseUrls[name],
@@ -162,23 +117,22 @@ function createOne(
       ...(clock !== undefined && { clock }),
     },
     partnerId,
-    wire,
     keys,
     // `Date` is looked up each time, so that a test runner's fake Date is used.
     clock: clock ?? { now: () => Date.now() },
     seed: options.seed ?? 1,
     spelling: options.spelling ?? 'table',
-    pageSize,
+    pageSize: options.pageSize ?? 20,
     firstPage: options.firstPage ?? (wire.firstPage === 'auto' ? 1 : wire.firstPage),
     latencyMs: options.latencyMs ?? 0,
-    linkBaseUrl: settings.linkBaseUrl ?? `https://links.hosted.test/${name}/${partnerId}`,
-    keepRequests,
+    linkBaseUrl: withoutSlash(linkBaseUrl),
+    keepRequests: options.keepRequests ?? 1_000,
     ...shared,
   });
 }
 
 /** Creates the error that the platform's fetch throws for an unknown host. */
-function createHostError(origin: string, baseUrls: Readonly<Record<Environment, string>>): TypeError {
+function createHostError(origin: string, baseUrls: BaseUrls): TypeError {
   const known = environments.map((name) => baseUrls[name]).join(' or ');
   const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });
   return new TypeError(`The mock service responds only at ${known}, but got a request to ${origin}`, { cause });

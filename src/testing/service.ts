@@ -4,7 +4,6 @@
  * @module
  */
 
-import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { Signer } from '../signing/signer.js';
 import { preload } from './preload.js';
 import { createRunningService } from './running-service.js';
@@ -92,21 +91,5 @@ export function createMockService(
 export function createMockService(options?: MockServiceOptions): MockService;
 export function createMockService(options: MockServiceOptions = {}): Omit<MockService, 'sandbox' | 'production'> {
   preload();
-  return createRunningService(copyProperties(options, optionNames)).service;
+  return createRunningService(options).service;
 }
-
-const optionNames: readonly (keyof MockServiceOptions)[] = [
-  'partnerId',
-  'scheme',
-  'wire',
-  'pageSize',
-  'firstPage',
-  'spelling',
-  'seed',
-  'latencyMs',
-  'clock',
-  'baseUrls',
-  'linkBaseUrl',
-  'keepRequests',
-  'apiKeys',
-];

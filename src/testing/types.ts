@@ -48,10 +48,10 @@ export interface MockServiceOptions {
   /** The service's clock. Default: the platform's clock. */
   clock?: Clock;
   /**
-   * The base URL of each environment: absolute http(s), with or without a path. The URLs must differ. Default: URLs
-   * under `.test`. No real host has a name under `.test`.
+   * The base URL of each environment: absolute http(s), with or without a path. The URLs must differ. Default for an
+   * environment that is left out: a URL under `.test`, where no real host has a name.
    */
-  baseUrls?: Readonly<Record<Environment, string>>;
+  baseUrls?: Partial<Readonly<Record<Environment, string>>>;
   /**
    * The beginning of the URL of every link. The URL of a link is this URL, a slash, and the reference id of the link.
    * Default: a URL under `.test`.

@@ -238,6 +238,8 @@ test('addresses of a proxy are handed out where they are given, and the sandbox 
 
   expect(link.url).toBe(`https://proxy.example/links/${link.refId}`);
   expect(sandbox.baseUrls).toEqual(baseUrls);
+  const { sandbox: half } = await running({ baseUrls: { sandbox: baseUrls.sandbox } });
+  expect(half.baseUrls).toEqual({ sandbox: baseUrls.sandbox, production: `${half.origin}/production` });
   expect(sandbox.clientOptions().baseUrls).toEqual(baseUrls);
   expect((await fetch(`${sandbox.origin}/links/${link.refId}`)).status).toBe(200);
 });

@@ -19,6 +19,12 @@ test('mock service responds at base URLs that are given, below their paths', asy
   expect(service.sandbox.clientOptions.baseUrls).toEqual(baseUrls);
 });
 
+test('an environment that baseUrls leaves out has its default', () => {
+  const { sandbox, production } = createMockService({ baseUrls: { sandbox: baseUrls.sandbox } });
+
+  expect([sandbox.baseUrl, production.baseUrl]).toEqual([baseUrls.sandbox, 'https://production.hosted.test']);
+});
+
 test('a slash at the end of a given base URL changes nothing', async () => {
   const service = createMockService({ baseUrls: { ...baseUrls, sandbox: `${baseUrls.sandbox}/` }, clock: stillClock });
 
@@ -40,7 +46,11 @@ test.each([
 test.each([
   ['baseUrls', { baseUrls: { sandbox: 'nowhere', production: baseUrls.production } }],
   ['baseUrls', { baseUrls: { ...baseUrls, production: baseUrls.sandbox } }],
+  ['baseUrls', { baseUrls: { staging: 'http://127.0.0.1:4085/' } as object }],
   ['linkBaseUrl', { linkBaseUrl: 'ftp://links.test' }],
+  ['pageSize', { pageSize: 0 }],
+  ['spelling', { spelling: 'tables' as 'table' }],
+  ['clock', { clock: {} as { now(): number } }],
   ['keepRequests', { keepRequests: -1 }],
   ['keepRequests', { keepRequests: 1.5 }],
   ['apiKeys', { apiKeys: { sandbox: ' ' } }],
