@@ -25,6 +25,11 @@ export interface Flag {
 
 export type Flags = Readonly<Record<string, Flag>>;
 
+/** A flag with one of these values. */
+export function choiceFlag(about: string, choices: readonly string[]): Flag {
+  return { value: choices.join('|'), about, choices };
+}
+
 /** The arguments and flags that a command accepts. */
 export interface Usage {
   /** The program and the words of the command, such as `hosted-client links get`. */

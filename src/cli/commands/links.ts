@@ -6,7 +6,7 @@
 
 import type { IdType, Link, LinkChanges, NewLink } from '../../index.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
-import { type Arguments, type Flag, UsageError } from '../arguments.js';
+import { type Arguments, choiceFlag, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
 import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
@@ -173,11 +173,7 @@ const update: Command = {
   positionals: ['REF'],
   flags: {
     'id-type': { ...idTypeFlag, about: `${idTypeFlag.about}; these IDs replace all earlier IDs` },
-    disabled: {
-      value: 'true|false',
-      about: 'true disables the link; false asks the service to enable it',
-      choices: ['true', 'false'],
-    },
+    disabled: choiceFlag('true disables the link; false asks the service to enable it', ['true', 'false']),
   },
   async run(given, context) {
     const idTypes = readIdTypes(given);

@@ -8,35 +8,129 @@ import { HostedConfigError, type WireOptions } from '../../index.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
 import { findNetworkAddress, isAnyAddress } from '../../sandbox/network-address.js';
 import { findShell, type Shell, shells, writeVariables } from '../../sandbox/variables.js';
-import { type Arguments, type Flag, UsageError } from '../arguments.js';
+import { type Arguments, choiceFlag, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { exitCodes, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
 import { writeJsonLine, writeLine } from '../output.js';
 
-/** The option that each flag sets. */
-const optionsByFlag = {
-  port: 'port',
-  host: 'host',
-  seed: 'seed',
-  spelling: 'spelling',
-  'first-page': 'firstPage',
-  latency: 'latencyMs',
-  'failure-rate': 'failureRate',
-  'callback-url': 'defaultCallbackUrl',
-  'allow-callbacks': 'callbackHosts',
-  'callback-bytes': 'callbackBytes',
-  folder: 'folder',
-  'allow-host': 'allowedHosts',
-  'link-base-url': 'linkBaseUrl',
-  brand: 'wire.brand',
-  'list-marker': 'wire.listMarker',
-  'timestamp-format': 'wire.timestampFormat',
-  'job-timestamp-format': 'wire.jobTimestampFormat',
-  'job-signature-member': 'wire.jobSignatureMember',
-  'job-flags': 'wire.jobFlags',
-  'echoes-timestamp': 'wire.echoesTimestamp',
-} as const satisfies Record<string, keyof SandboxOptions | `wire.${keyof WireOptions}`>;
+/** A flag, and the option that it sets. */
+interface OptionFlag extends Flag {
+  readonly option: keyof SandboxOptions | `wire.${keyof WireOptions}`;
+}
+
+const optionFlags: Readonly<Record<string, OptionFlag>> = {
+  port: {
+    option: 'port',
+    value: 'N',
+    about: 'the port; default 4085, and 0 takes any free port',
+    kind: 'integer',
+    min: 0,
+    max: 65_535,
+  },
+  host: {
+    option: 'host',
+    value: 'HOST',
+    about:
+      'the address to listen on; default 127.0.0.1; with 0.0.0.0 (all addresses of this machine), anyone on the network can use the sandbox',
+  },
+  'allow-host': {
+    option: 'allowedHosts',
+    value: 'HOST',
+    about: 'another name, with or without a port, by which requests may name the sandbox; repeat the flag for more',
+    isList: true,
+  },
+  'link-base-url': {
+    option: 'linkBaseUrl',
+    value: 'URL',
+    about: 'the beginning of the URL of every link, for end users on other machines',
+    kind: 'url',
+  },
+  seed: {
+    option: 'seed',
+    value: 'N',
+    about: 'with the same seed, the same requests give the same ids; default: another one at each start',
+    kind: 'integer',
+  },
+  spelling: {
+    option: 'spelling',
+    ...choiceFlag(
+      "the spelling of fields in responses: as in the protocol's field tables, as in its samples, or at random",
+      ['table', 'sample', 'random'],
+    ),
+  },
+  'first-page': {
+    option: 'firstPage',
+    value: '0|1',
+    about: 'the number of the first page of a list',
+    kind: 'integer',
+    min: 0,
+    max: 1,
+  },
+  latency: {
+    option: 'latencyMs',
+    value: 'MS',
+    about: 'how long each response takes',
+    kind: 'integer',
+    min: 0,
+    max: 2_147_483_647,
+  },
+  'failure-rate': {
+    option: 'failureRate',
+    value: 'P',
+    about: 'the share of requests that get status 503',
+    kind: 'number',
+    min: 0,
+    max: 1,
+  },
+  'callback-url': {
+    option: 'defaultCallbackUrl',
+    value: 'URL',
+    about: 'if a link has no callback URL, its results are posted to this URL',
+    kind: 'endpoint',
+  },
+  'allow-callbacks': {
+    option: 'callbackHosts',
+    value: 'HOST',
+    about: 'another host that callbacks may be posted to; repeat the flag for more hosts',
+    isList: true,
+  },
+  'callback-bytes': {
+    option: 'callbackBytes',
+    value: 'N',
+    about: 'the size of callbacks that have pictures in reality; default 1500000',
+    kind: 'integer',
+    min: 0,
+  },
+  folder: {
+    option: 'folder',
+    value: 'DIR',
+    about: 'the folder for links, jobs and callbacks; default: only in memory',
+  },
+  brand: { option: 'wire.brand', value: 'WORD', about: 'the brand word in paths and field names; default hosted' },
+  'list-marker': {
+    option: 'wire.listMarker',
+    value: 'WORD',
+    about: 'the last part of the path that lists links; default list',
+  },
+  'timestamp-format': { option: 'wire.timestampFormat', ...formatFlag('link operations') },
+  'job-timestamp-format': { option: 'wire.jobTimestampFormat', ...formatFlag('job status') },
+  'job-signature-member': {
+    option: 'wire.jobSignatureMember',
+    ...choiceFlag('the field with the signature of a job status request; default sec_key', ['sec_key', 'signature']),
+  },
+  'job-flags': {
+    option: 'wire.jobFlags',
+    ...choiceFlag('how the fields image_links and history are written in requests; default boolean', [
+      'boolean',
+      'string',
+    ]),
+  },
+  'echoes-timestamp': {
+    option: 'wire.echoesTimestamp',
+    about: 'sign each job status with the timestamp of its request',
+  },
+};
 
 /**
  * A problem with one of these options, such as a port in use, comes from this machine, not from a wrong command line.
@@ -49,78 +143,11 @@ export const sandboxCommand: Command = {
     'run a simulation of the service on this machine, with callbacks, a console, and the pages that end users open',
   positionals: [],
   flags: {
-    port: {
-      value: 'N',
-      about: 'the port; default 4085, and 0 takes any free port',
-      kind: 'integer',
-      min: 0,
-      max: 65_535,
-    },
-    host: {
-      value: 'HOST',
-      about:
-        'the address to listen on; default 127.0.0.1; with 0.0.0.0 (all addresses of this machine), anyone on the network can use the sandbox',
-    },
-    'allow-host': {
-      value: 'HOST',
-      about: 'another name, with or without a port, by which requests may name the sandbox; repeat the flag for more',
-      isList: true,
-    },
-    'link-base-url': {
-      value: 'URL',
-      about: 'the beginning of the URL of every link, for end users on other machines',
-      kind: 'url',
-    },
-    seed: {
-      value: 'N',
-      about: 'with the same seed, the same requests give the same ids; default: another one at each start',
-      kind: 'integer',
-    },
-    spelling: {
-      value: 'table|sample|random',
-      about: "the spelling of fields in responses: as in the protocol's field tables, as in its samples, or at random",
-      choices: ['table', 'sample', 'random'],
-    },
-    'first-page': { value: '0|1', about: 'the number of the first page of a list', choices: ['0', '1'] },
-    latency: { value: 'MS', about: 'how long each response takes', kind: 'integer', min: 0, max: 2_147_483_647 },
-    'failure-rate': { value: 'P', about: 'the share of requests that get status 503', kind: 'number', min: 0, max: 1 },
-    'callback-url': {
-      value: 'URL',
-      about: 'if a link has no callback URL, its results are posted to this URL',
-      kind: 'endpoint',
-    },
-    'allow-callbacks': {
-      value: 'HOST',
-      about: 'another host that callbacks may be posted to; repeat the flag for more hosts',
-      isList: true,
-    },
-    'callback-bytes': {
-      value: 'N',
-      about: 'the size of callbacks that have pictures in reality; default 1500000',
-      kind: 'integer',
-      min: 0,
-    },
-    shell: {
-      value: shells.join('|'),
-      about: 'what to write the variables for: a shell, or an .env file; default: the shell of this terminal',
-      choices: shells,
-    },
-    folder: { value: 'DIR', about: 'the folder for links, jobs and callbacks; default: only in memory' },
-    brand: { value: 'WORD', about: 'the brand word in paths and field names; default hosted' },
-    'list-marker': { value: 'WORD', about: 'the last part of the path that lists links; default list' },
-    'timestamp-format': formatFlag('link operations'),
-    'job-timestamp-format': formatFlag('job status'),
-    'job-signature-member': {
-      value: 'sec_key|signature',
-      about: 'the field with the signature of a job status request; default sec_key',
-      choices: ['sec_key', 'signature'],
-    },
-    'job-flags': {
-      value: 'boolean|string',
-      about: 'how the fields image_links and history are written in requests; default boolean',
-      choices: ['boolean', 'string'],
-    },
-    'echoes-timestamp': { about: 'sign each job status with the timestamp of its request' },
+    ...optionFlags,
+    shell: choiceFlag(
+      'what to write the variables for: a shell, or an .env file; default: the shell of this terminal',
+      shells,
+    ),
   },
   async run(given, context) {
     const isJson = given.isSet('json');
@@ -141,7 +168,7 @@ export const sandboxCommand: Command = {
       const networkAddress = isAnyAddress(given.text('host') ?? '') ? findNetworkAddress() : null;
       if (isJson) writeJsonLine(context, facts);
       else {
-        const shell = findChosenShell(given) ?? findShell(context.env);
+        const shell = shells.find((each) => each === given.text('shell')) ?? findShell(context.env);
         context.stdout.write(describe({ ...facts, networkAddress, shell }));
       }
       await untilAborted(context.signal);
@@ -153,11 +180,7 @@ export const sandboxCommand: Command = {
 };
 
 function formatFlag(of: string): Flag {
-  return {
-    value: 'iso|epoch-ms|epoch-s',
-    about: `how requests of ${of} write their timestamp; default iso`,
-    choices: ['iso', 'epoch-ms', 'epoch-s'],
-  };
+  return choiceFlag(`how requests of ${of} write their timestamp; default iso`, ['iso', 'epoch-ms', 'epoch-s']);
 }
 
 async function start(given: Arguments, listeners: Pick<SandboxOptions, 'onRequest' | 'onCallback'>) {
@@ -170,26 +193,23 @@ async function start(given: Arguments, listeners: Pick<SandboxOptions, 'onReques
 }
 
 function readOptions(given: Arguments): SandboxOptions {
-  const read = (flag: string) => {
-    if (flag === 'allow-callbacks' || flag === 'allow-host') return given.list(flag);
-    if (flag === 'echoes-timestamp') return given.isSet(flag) || undefined;
-    return ['port', 'seed', 'first-page', 'latency', 'failure-rate', 'callback-bytes'].includes(flag)
-      ? given.number(flag)
-      : given.text(flag);
-  };
-  const entries = Object.entries(optionsByFlag)
-    .map(([flag, option]) => [option, read(flag)] as const)
-    .filter(([, value]) => value !== undefined);
-  const wire = entries.flatMap(([option, value]) => (option.startsWith('wire.') ? [[option.slice(5), value]] : []));
-  const others = entries.filter(([option]) => !option.startsWith('wire.'));
-  return { ...Object.fromEntries(others), ...(wire.length > 0 && { wire: Object.fromEntries(wire) }) };
+  const options: Record<string, unknown> = {};
+  const wire: Record<string, unknown> = {};
+  for (const [flag, { option, value, kind, isList }] of Object.entries(optionFlags)) {
+    if (!given.isSet(flag)) continue;
+    const isNumber = kind === 'integer' || kind === 'number';
+    const read = isList ? given.list(flag) : isNumber ? given.number(flag) : given.text(flag);
+    const [, wireName] = option.split('wire.');
+    (wireName === undefined ? options : wire)[wireName ?? option] = value === undefined ? true : read;
+  }
+  return { ...options, ...(Object.keys(wire).length > 0 && { wire }) };
 }
 
 /** Creates an error that lists the same problems, but names flags in place of options. */
 function toFlags({ issues }: HostedConfigError): Error {
   const flagOf = (path: string) => {
     const [option = ''] = path.split('[');
-    const flag = Object.entries(optionsByFlag).find(([, each]) => each === option)?.[0];
+    const flag = Object.keys(optionFlags).find((each) => optionFlags[each]?.option === option);
     return flag === undefined ? `"${path}"` : `--${flag}`;
   };
   const text = `Cannot start the sandbox: ${issues.map(({ path, message }) => `${flagOf(path)} ${message}`).join('; ')}`;
@@ -212,10 +232,6 @@ interface Facts {
   /** The address at which other machines reach the sandbox; null if they cannot. */
   readonly networkAddress: string | null;
   readonly shell: Shell;
-}
-
-function findChosenShell(given: Arguments): Shell | undefined {
-  return shells.find((each) => each === given.text('shell'));
 }
 
 function describe({ origin, baseUrls, partnerId, apiKeys, wire, networkAddress, shell }: Facts): string {
