@@ -8,7 +8,6 @@ import { version } from '../settings.js';
 import { findSimilarName } from '../validation/did-you-mean.js';
 import { findVariableAdvice, readArguments, UsageError } from './arguments.js';
 import type { Command } from './command.js';
-import { createCompletion } from './commands/completion.js';
 import { doctorCommand } from './commands/doctor.js';
 import { jobCommands } from './commands/jobs.js';
 import { linkCommands } from './commands/links.js';
@@ -29,7 +28,6 @@ const commands: readonly Command[] = [
   listenCommand,
   ...trackingCommands,
   doctorCommand,
-  createCompletion(() => commands),
 ];
 
 /** Runs a command line. `given` has the arguments after `hosted-client`. It never rejects. */

@@ -8,7 +8,7 @@ import { command, type Env, envOf, expectWrongUse, start } from './running.js';
 test.each([
   [['lnks'], 'Argument 1 is not a command: did you mean "hosted-client links"?'],
   [['dcotor'], 'Argument 1 is not a command: did you mean "hosted-client doctor"?'],
-  [['verify'], 'Argument 1 is not a command: hosted-client sandbox|links|jobs|play|listen|tracking|doctor|completion'],
+  [['verify'], 'Argument 1 is not a command: hosted-client sandbox|links|jobs|play|listen|tracking|doctor'],
   [['links'], 'A command is missing: hosted-client links create|get|list|update|disable'],
   [['links', 'delete'], 'Argument 2 is not a command: hosted-client links create|get|list|update|disable'],
   [['links', 'creat'], 'Argument 2 is not a command: did you mean "hosted-client links create"?'],
@@ -105,7 +105,7 @@ async function flagsOf(name: string) {
 const names = [
   'sandbox',
   ...['create', 'get', 'list', 'update', 'disable'].map((name) => `links ${name}`),
-  ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor', 'completion'],
+  ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor'],
   ...['stats', 'dead-letters', 'retry', 'migrate'].map((name) => `tracking ${name}`),
 ];
 
