@@ -6,14 +6,9 @@ import { newLink, running } from '../sandbox/running.js';
 import { envOf, start } from './running.js';
 
 /** A sandbox, and a command that receives its callbacks. */
-export async function listening(...args: readonly string[]) {
-  return listeningTo(await running(), ...args);
-}
-
-/** A command that receives the callbacks of a sandbox. */
-export async function listeningTo(world: Awaited<ReturnType<typeof running>>, ...args: readonly string[]) {
-  const { sandbox, client } = world;
-  const listening = start(['listen', '--port', '0', '--json', ...args], envOf(sandbox.clientOptions()));
+export async function listening() {
+  const { sandbox, client } = await running();
+  const listening = start(['listen', '--port', '0', '--json'], envOf(sandbox.clientOptions()));
   await expect.poll(() => listening.streams.stdout).toContain('\n');
   const { url } = JSON.parse(listening.streams.stdout) as { url: string };
   const play = async (outcome: SandboxOutcome) => {
