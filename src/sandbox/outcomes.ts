@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { StoredResult } from '../testing/store.js';
+import type { ResultDraft } from '../testing/store.js';
 import type { SandboxOutcome } from './types.js';
 
 /**
  * A result that the service reports. A result with the property `success` completes the job, even if `success` is
  * false.
  */
-export type OutcomeResult = Omit<StoredResult, 'at'> & { readonly success?: boolean };
+export type OutcomeResult = ResultDraft & { readonly success?: boolean };
 
 type Results = readonly OutcomeResult[];
 

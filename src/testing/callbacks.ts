@@ -9,7 +9,7 @@ import { writeTime } from './dialect.js';
 import { type JobSpelling, writeEntry } from './job-records.js';
 import type { Keys } from './keys.js';
 import { staleByMs } from './responses.js';
-import type { StoredJob, StoredResult } from './store.js';
+import type { SignedResult, StoredJob, StoredResult } from './store.js';
 import type { MockEnvironment } from './types.js';
 
 /** The result to report, and the mistake in the callback. */
@@ -18,8 +18,6 @@ export type CallbackOptions = NonNullable<Parameters<MockEnvironment['jobs']['ca
 export interface CallbackWriter {
   /** Writes the callback of one result, as a request to `url`. */
   write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request>;
-  /** The parts of the callback that was written for this result. Null if no callback was written for it yet. */
-  signedResultOf(result: StoredResult): SignedResult | null;
   /** When the latest callback was signed, in ms since the epoch; null if no callback was written yet. */
   readonly lastSignedAt: number | null;
 }
@@ -27,43 +25,26 @@ export interface CallbackWriter {
 export interface CallbackWriterSettings {
   readonly keys: Keys;
   readonly spelling: JobSpelling;
-  /** The callbacks of a saved state. */
-  readonly saved?: SignedResults;
+  /** When the latest callback was signed, in a state that is continued. */
+  readonly lastSignedAt: number | null;
   now(): number;
   /** Called when the first callback of a result is written. */
   onChange(): void;
 }
 
-/**
- * For each result, the callback that was written for it. `lastSignedAt` is the time when the latest callback was
- * signed.
- */
-export interface SignedResults {
-  readonly results: readonly (readonly [StoredResult, SignedResult])[];
-  readonly lastSignedAt: number | null;
-}
-
-/** The parts of a callback that stay the same when a result is redelivered. */
-export interface SignedResult {
-  readonly properties: Readonly<Record<string, unknown>>;
-  readonly signedAt: number;
-}
-
 /** Creates the writer of one environment's callbacks. */
-export function createCallbackWriter({ keys, spelling, saved, now, onChange }: CallbackWriterSettings): CallbackWriter {
-  const signedResults = new WeakMap<StoredResult, SignedResult>(saved?.results);
-  let lastSignedAt = saved?.lastSignedAt ?? -Infinity;
+export function createCallbackWriter(settings: CallbackWriterSettings): CallbackWriter {
+  const { keys, spelling, now, onChange } = settings;
+  let { lastSignedAt } = settings;
 
   function signResult(job: StoredJob, result: StoredResult): SignedResult {
-    const known = signedResults.get(result);
-    if (known !== undefined) return known;
+    if (result.signed !== null) return result.signed;
     // Each result gets its own timestamp. With the same timestamp, two results would have the same signature, because a
     // signature covers no other part of a callback.
-    lastSignedAt = Math.max(now(), lastSignedAt + 1);
-    const signedResult = { properties: writeEntry(job, result, spelling), signedAt: lastSignedAt };
-    signedResults.set(result, signedResult);
+    lastSignedAt = Math.max(now(), (lastSignedAt ?? -Infinity) + 1);
+    result.signed = { properties: writeEntry(job, result, spelling), signedAt: lastSignedAt };
     onChange();
-    return signedResult;
+    return result.signed;
   }
 
   async function write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request> {
@@ -83,9 +64,8 @@ export function createCallbackWriter({ keys, spelling, saved, now, onChange }: C
 
   return {
     write,
-    signedResultOf: (result) => signedResults.get(result) ?? null,
     get lastSignedAt() {
-      return lastSignedAt === -Infinity ? null : lastSignedAt;
+      return lastSignedAt;
     },
   };
 }

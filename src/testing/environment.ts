@@ -10,13 +10,12 @@ import type { Clock } from '../runtime/clock.js';
 import { createCallbackWriter } from './callbacks.js';
 import { type ControlContext, createJobControls, createLinkControls } from './controls.js';
 import { createSpell } from './dialect.js';
-import { createFaultQueue } from './faults.js';
+import { type ComingFault, createFaultQueue } from './faults.js';
 import { handleRequest, type ServerState, type ServiceRequest } from './handle-request.js';
 import type { Keys } from './keys.js';
 import { createRandom } from './random.js';
 import { createRequestTimes, type WrittenResponse } from './responses.js';
-import { readEnvironment, type SavedEnvironment, writeEnvironment } from './saved-state.js';
-import { createStore } from './store.js';
+import { createStore, type StoredState } from './store.js';
 import type { MockEnvironment, MockServiceOptions } from './types.js';
 
 export interface EnvironmentSettings {
@@ -44,6 +43,15 @@ export interface EnvironmentSettings {
 
 /** Chooses the position from which ids go on: the saved one, that of the replaced state, or none. */
 export type NextIdsFrom = (positions: Readonly<Record<'saved' | 'last', number | undefined>>) => number | undefined;
+
+/** An environment, in the saved form. */
+export interface SavedEnvironment extends StoredState {
+  readonly faults: readonly ComingFault[];
+  readonly lastSignedAt: number | null;
+  readonly requestCount: number;
+  readonly ids: number;
+  readonly spelling: number;
+}
 
 /** An environment, and the function that handles its requests. */
 export interface RunningEnvironment {
@@ -98,20 +106,19 @@ function createState(
 ): EnvironmentState {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests } = settings;
   const { onChange, nextFaultId } = settings;
-  const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
   const position = settings.nextIdsFrom({ saved: given?.ids, last: last?.controls.ids.position });
   const ids = createRandom(seed, `${name} ids`, position);
   // Spellings have their own sequence of random numbers, so that the option `spelling` does not change ids.
   const spelling = createRandom(seed, `${name} spelling`, given?.spelling);
   const spell = createSpell(settings.spelling, spelling);
-  const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, saved?.store);
+  const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, given);
   const callbacks = createCallbackWriter({
     keys,
     spelling: { brand: wire.brand, spell },
     now,
     onChange,
-    ...(saved && { saved: saved.signed }),
+    lastSignedAt: given?.lastSignedAt ?? null,
   });
   const faults = createFaultQueue({ nextId: nextFaultId, onChange });
   for (const { operation, fault, left } of given?.faults ?? []) faults.add(operation, fault, left);
@@ -129,14 +136,13 @@ function createState(
       nextRequestId: () => `${name}-${++requestCount}`,
     },
     controls: { store, ids, partnerId, callbacks, faults, now },
-    save: () =>
-      writeEnvironment({
-        store: store.state(),
-        callbacks,
-        faults: faults.all(),
-        ids: ids.position,
-        spelling: spelling.position,
-        requestCount,
-      }),
+    save: () => ({
+      ...store.state(),
+      faults: faults.all(),
+      lastSignedAt: callbacks.lastSignedAt,
+      requestCount,
+      ids: ids.position,
+      spelling: spelling.position,
+    }),
   };
 }

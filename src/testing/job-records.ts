@@ -47,13 +47,14 @@ function writeWaiting(job: StoredJob, spell: Spell): object {
 
 function writeState(job: StoredJob, spelling: JobSpelling): object {
   const { spell } = spelling;
+  const final = job.outcome === null ? undefined : job.results[job.outcome.entry];
   return {
     ...writeIds(job),
     job_complete: writeBoolean(job.outcome !== null, spell),
     job_success: writeBoolean(job.outcome?.success === true, spell),
     code: spell<string | number>('2302', '2302', 2302),
     // `result` is the final status (§2.4), so a job under review has no `result`.
-    result: job.outcome === null ? spell(null, undefined, {}) : writeFinalResult(job, job.outcome.result, spelling),
+    result: final === undefined ? spell(null, undefined, {}) : writeFinalResult(job, final, spelling),
   };
 }
 

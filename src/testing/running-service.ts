@@ -8,9 +8,13 @@ import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments } from '../options.js';
 import { completeWire, type Wire, type WireOptions } from '../protocol/assumptions.js';
 import { shadowPollution, withoutUndefined } from '../runtime/untrusted-objects.js';
-import { createEnvironment, type EnvironmentSettings, type RunningEnvironment } from './environment.js';
+import {
+  createEnvironment,
+  type EnvironmentSettings,
+  type RunningEnvironment,
+  type SavedEnvironment,
+} from './environment.js';
 import { createKeys } from './keys.js';
-import type { SavedEnvironment } from './saved-state.js';
 import { readSaved, writeSaved } from './saved-text.js';
 import { checkServiceOptions } from './service-options.js';
 import type { MockService, MockServiceOptions } from './types.js';

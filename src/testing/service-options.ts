@@ -72,8 +72,7 @@ function integer(least: number, most = Number.MAX_SAFE_INTEGER): OptionRule {
 }
 
 function oneOf(...values: readonly (string | number)[]): OptionRule {
-  const texts = values.map((value) => JSON.stringify(value));
-  return rule(`${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`, (value) => values.includes(value as string));
+  return rule(`one of ${JSON.stringify(values).slice(1, -1)}`, (value) => values.includes(value as string));
 }
 
 /** An object with a value for some of the environments. */

@@ -37,13 +37,25 @@ export interface StoredLink extends Omit<LinkDraft, 'userId'> {
   readonly disabledAt: number | null;
 }
 
-/** One result of a job. */
-export interface StoredResult {
-  readonly at: number;
+/** The parts of a callback that stay the same when a result is redelivered. */
+export interface SignedResult {
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly signedAt: number;
+}
+
+/** A new result of a job. */
+export interface ResultDraft {
   readonly code: string;
   readonly text: string;
   readonly type: string | null;
   readonly final: boolean;
+}
+
+/** One result of a job. */
+export interface StoredResult extends ResultDraft {
+  readonly at: number;
+  /** The callback that was written for it; null before the first one is written. */
+  signed: SignedResult | null;
 }
 
 /** A stored job. */
@@ -56,8 +68,8 @@ export interface StoredJob extends JobRef {
   readonly startedAt: number;
   /** Every result so far, oldest first. */
   readonly results: readonly StoredResult[];
-  /** The final result, and whether the job succeeded; null until the job is complete. */
-  readonly outcome: { readonly result: StoredResult; readonly success: boolean } | null;
+  /** The index of the final result, and whether the job succeeded; null until the job is complete. */
+  readonly outcome: { readonly entry: number; readonly success: boolean } | null;
 }
 
 /**
@@ -69,7 +81,7 @@ export interface StoredState {
   readonly jobs: readonly StoredJob[];
 }
 
-/** The store of one environment. Records are replaced, never changed. */
+/** The store of one environment. Records are replaced, never changed, but for the callback of a result. */
 export interface Store {
   addLink(draft: LinkDraft): StoredLink;
   findLink(refId: string): StoredLink | undefined;
@@ -82,7 +94,7 @@ export interface Store {
   jobsOf(linkRefId: string): readonly StoredJob[];
   /** Every job in order of creation. */
   jobs(): readonly StoredJob[];
-  addResult(job: StoredJob, result: Omit<StoredResult, 'at'>, outcome?: { success: boolean }): void;
+  addResult(job: StoredJob, result: ResultDraft, outcome?: { success: boolean }): void;
   /** All data. `createStore` can create a copy of the store from it. */
   state(): StoredState;
 }
@@ -158,12 +170,11 @@ export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, 
     return (jobKeysOfLinks.get(linkRefId) ?? []).flatMap((key) => jobs.get(key) ?? []);
   }
 
-  function addResult(job: StoredJob, given: Omit<StoredResult, 'at'>, outcome?: { success: boolean }): void {
-    const result = { ...given, at: now() };
+  function addResult(job: StoredJob, result: ResultDraft, outcome?: { success: boolean }): void {
     jobs.set(keyOf(job), {
       ...job,
-      results: [...job.results, result],
-      outcome: outcome === undefined ? job.outcome : { result, success: outcome.success },
+      results: [...job.results, { ...result, at: now(), signed: null }],
+      outcome: outcome === undefined ? job.outcome : { entry: job.results.length, success: outcome.success },
     });
     onChange();
   }
