@@ -4,13 +4,11 @@
  * @module
  */
 
-import { defaultMaxBytes } from '../../callbacks/options.js';
-import { isDeliveryLine } from '../../callbacks/reports.js';
-import { isHostedError, type JobEvent, type JobStatus } from '../../index.js';
-import { resultsOf } from '../../jobs/version.js';
+import { defaultMaxBytes as maxBytes } from '../../callbacks/options.js';
+import { type HostedClient, HostedSignatureError, isHostedError } from '../../index.js';
 import type { ReceivedRequest, Site } from '../../sandbox/http-server.js';
 import type { Command } from '../command.js';
-import { type Context, createClient, exitCodes, nowOf, type TextStream, untilAborted } from '../context.js';
+import { type Context, createClient, exitCodes, nowOf, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
 import { writeJsonLine, writeLine } from '../output.js';
 
@@ -32,31 +30,20 @@ export const listenCommand: Command = {
   async run(given, context) {
     const isJson = given.isSet('json');
     const say = (text: string) => writeLine(isJson ? context.stderr : context.stdout, `${timeOf(context)} ${text}`);
-    // This command says itself what happens to each delivery, so the client's lines about deliveries are left out.
-    const log: TextStream = { write: (line) => isDeliveryLine(line) || context.stderr.write(line) };
-    const client = createClient(
-      { ...context, stderr: log },
-      {
-        onEvent(event) {
-          if (event.type === 'callback' && event.result === 'repeat')
-            say('nothing new: the status of its job says what it said before, or nothing yet');
-        },
-      },
-    );
-    const handle = client.callbacks.handler({
-      onEvent: (event, status) =>
-        isJson ? writeJsonLine(context, toRow(event, status)) : say(describe(event, status)),
-      onError: (error, { status }) =>
-        say(`responded with ${status}: ${isHostedError(error) ? error.message : 'the callback could not be handled'}`),
-    });
+    const show = (row: Row) => (isJson ? writeJsonLine(context, row) : say(describe(row)));
+    const client = createClient(context);
     const server = await open(given.number('port') ?? defaultPort, {
-      maxBodyBytes: defaultMaxBytes,
+      maxBodyBytes: maxBytes,
       check: () => null,
       onTooLarge({ status }) {
-        say(`responded with ${status}: the callback is larger than ${defaultMaxBytes} bytes`);
+        say(`responded with ${status}: the callback is larger than ${maxBytes} bytes`);
         return undefined;
       },
-      respond: (request) => handle(toRequest(request)),
+      async respond(request) {
+        const { status, problem } = await receive(request, { client, show });
+        if (problem !== null) say(`responded with ${status}: ${problem}`);
+        return new Response(null, { status });
+      },
     });
     try {
       const url = `http://127.0.0.1:${server.port}/`;
@@ -87,24 +74,37 @@ async function open(port: number, site: Site) {
   }
 }
 
-function toRequest({ method, target, headers, body, signal }: ReceivedRequest): Request {
-  const path = target.startsWith('/') ? target : '/';
-  const type = headers['content-type'];
-  return new Request(`http://127.0.0.1${path}`, {
-    method,
-    signal,
-    headers: type === undefined ? {} : { 'content-type': type },
-    ...(method !== 'GET' && method !== 'HEAD' && { body: new Uint8Array(body) }),
-  });
+/** What is printed of a verified callback: nothing of the person beyond ids. */
+interface Row {
+  readonly userId: string;
+  readonly jobId: string;
+  readonly linkId: string | null;
+  readonly state: string;
+  readonly resultCode: string | null;
 }
 
-function toRow({ id, userId, jobId, linkId }: JobEvent, status: JobStatus) {
-  const resultCode = resultsOf(status).at(-1)?.resultCode ?? null;
-  return { id, userId, jobId, linkId, state: status.state, resultCode };
+interface Endpoint {
+  readonly client: HostedClient;
+  show(row: Row): void;
 }
 
-function describe(event: JobEvent, status: JobStatus): string {
-  const { userId, jobId, linkId, state, resultCode } = toRow(event, status);
+/** Verifies a callback, and shows what the job's verified status says. Returns the response's status, and the problem. */
+async function receive({ method, body, signal }: ReceivedRequest, { client, show }: Endpoint) {
+  if (method !== 'POST') return { status: 405, problem: 'callbacks are sent with POST' };
+  let isVerified = false;
+  try {
+    const { userId, jobId, linkId } = await client.callbacks.receive(body);
+    isVerified = true;
+    const { state, history } = await client.jobs.status({ userId, jobId, history: true }, { signal });
+    show({ userId, jobId, linkId, state, resultCode: history?.at(-1)?.resultCode ?? null });
+    return { status: 200, problem: null };
+  } catch (error) {
+    const status = isVerified ? 503 : error instanceof HostedSignatureError ? 401 : 400;
+    return { status, problem: isHostedError(error) ? error.message : 'the callback could not be handled' };
+  }
+}
+
+function describe({ userId, jobId, linkId, state, resultCode }: Row): string {
   const link = linkId === null ? '' : `, link ${linkId}`;
   return `verified: job ${jobId} of user ${userId}${link}: result ${resultCode ?? 'without code'}, ${state}`;
 }
