@@ -105,7 +105,7 @@ test.each([
   ['its machine and record version', { IsMachineResult: 'true', JSONVersion: '1.0.1' }, {}],
   ['its own fields', { Gender: 'M', ImageLinks: { selfie_image: 'https://images.test/2' }, Source: 'WebAPI' }, {}],
   ['its PartnerParams', { PartnerParams: { user_id: 'user-2' } }, {}],
-  ['the code and images of the status', {}, { code: '2307', image_links: { selfie_image: 'https://images.test/1' } }],
+  ['the code and images of the status', {}, { code: null, image_links: { selfie_image: 'https://images.test/1' } }],
   ['the result beside a history', {}, { result: { ...jobWithActions.result, PartnerParams: undefined } }],
 ])('%s is in no version', async (_what, entry, record) => {
   expect(await documentVersion(entry, record)).toBe(await documentVersion({}));
