@@ -148,7 +148,8 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
   async function runTurn(job: string, turn: Turn): Promise<TurnResult> {
     const first = await confirm(job, turn, 'first');
     if (!first.mayLag) return first;
-    await clock.sleep(assumedSettlingMs);
+    // A millisecond more, so that a change between the two was signed more than two seconds after the first.
+    await clock.sleep(assumedSettlingMs + 1);
     return confirm(job, turn, 'second');
   }
 

@@ -88,8 +88,9 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
       if (next === undefined || inFlight >= next.atOnce) return;
       lastTime = time;
       remove(next);
-      inFlight += 1;
+      // If the caller's clock throws, no place is taken.
       remember(next.job);
+      inFlight += 1;
       next.begin(true);
     }
   }

@@ -270,7 +270,7 @@ test('a status that was signed more than ten seconds before its callback is aske
   await clock.advance(minute);
 
   expect(await response).toBe('503 stale');
-  expect(processes[0]?.asked.map(({ at }, _, all) => at - Number(all[0]?.at))).toEqual([0, 2_100]);
+  expect(processes[0]?.asked.map(({ at }, _, all) => at - Number(all[0]?.at))).toEqual([0, 2_101]);
   expect(heard).toEqual([]);
 });
 

@@ -24,7 +24,7 @@ const sequences: readonly Sequence[] = [
   [
     'known: the second status answers, by one more begin',
     begins('known'),
-    `${asked}, 2000 ask, 2000 begin, 2000 200 repeat`,
+    `${asked}, 2001 ask, 2001 begin, 2001 200 repeat`,
   ],
   [
     'known: a status two seconds after the hint answers at once',
@@ -32,11 +32,11 @@ const sequences: readonly Sequence[] = [
     `${asked}, 0 200 repeat`,
     [{ at: -2_000 }],
   ],
-  ['older: twice is too often', begins('older'), `${asked}, 2000 ask, 2000 begin, 2000 503 older`],
+  ['older: twice is too often', begins('older'), `${asked}, 2001 ask, 2001 begin, 2001 503 older`],
   [
     'older, then new',
     { guard: { begin: (call) => (call === 1 ? 'older' : 'new') } },
-    `${asked}, 2000 ask, 2000 begin, 2000 hand, 2000 commit, 2000 200 accepted`,
+    `${asked}, 2001 ask, 2001 begin, 2001 hand, 2001 commit, 2001 200 accepted`,
   ],
   ...['busy', 'another word', null, undefined, true].map(
     (known): Sequence => [

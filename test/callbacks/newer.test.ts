@@ -24,7 +24,7 @@ const sequences: readonly Sequence[] = [
   [
     'a version that was handed over is asked for once more if it was signed less than two seconds after the hint',
     { says: [{}, { at: 4_999 }, {}] },
-    `${accepted}, 3000 ask, 5000 ask, 5000 200 repeat`,
+    `${accepted}, 3000 ask, 5001 ask, 5001 200 repeat`,
     [{}, 3_000, { at: 3_000 }],
   ],
   [
@@ -36,47 +36,47 @@ const sequences: readonly Sequence[] = [
   [
     'the change of a callback that the first status does not show yet is in the second',
     { says: [succeeded, succeeded, { ...failed, at: 5_001 }] },
-    `${accepted}, 3000 ask, 5000 ask, 5000 hand failed 0810 0811, 5000 200 accepted`,
+    `${accepted}, 3000 ask, 5001 ask, 5001 hand failed 0810 0811, 5001 200 accepted`,
     [{}, 3_000, { at: 3_000 }],
   ],
   ['a status may be signed ten seconds before the hint', { says: [{ at: -10_000 }] }, accepted],
   [
     'a status that was signed more than ten seconds before the hint is asked for once more',
     { says: [{ at: -10_001 }, { at: -10_000 }] },
-    '0 ask, 2000 ask, 2000 hand, 2000 200 accepted',
+    '0 ask, 2001 ask, 2001 hand, 2001 200 accepted',
   ],
   [
     'a status that is too old a second time is not handed over',
     { says: [{ at: -10_001 }] },
-    '0 ask, 2000 ask, 2000 503 stale',
+    '0 ask, 2001 ask, 2001 503 stale',
   ],
   [
     'another version counts only if it was signed more than two seconds after what was handed over',
     { says: [{ at: 5_000 }, { ...failed, at: 7_000 }, { ...failed, at: 7_001 }] },
-    `${accepted}, 1000 ask, 3000 ask, 3000 hand failed 0810 0811, 3000 200 accepted`,
+    `${accepted}, 1000 ask, 3001 ask, 3001 hand failed 0810 0811, 3001 200 accepted`,
     [{}, 1_000, { at: 1_000 }],
   ],
   [
     'an older version is not handed over, and its callback has to be redelivered',
     { says: [{ at: 5_000 }, { ...failed, at: 7_000 }, { ...failed, at: 7_000 }, { ...failed, at: 9_000 }] },
-    `${accepted}, 1000 ask, 3000 ask, 3000 503 older, 9000 ask, 9000 hand failed 0810 0811, 9000 200 accepted`,
+    `${accepted}, 1000 ask, 3001 ask, 3001 503 older, 9000 ask, 9000 hand failed 0810 0811, 9000 200 accepted`,
     [{}, 1_000, { at: 1_000 }, 8_000, { at: 1_000 }],
   ],
   [
     'a version that was seen again moves its time forward',
     { says: [{ at: 0 }, { at: 5_000 }, { ...failed, at: 7_000 }] },
-    `${accepted}, 3000 ask, 3000 200 repeat, 6000 ask, 8000 ask, 8000 503 older`,
+    `${accepted}, 3000 ask, 3000 200 repeat, 6000 ask, 8001 ask, 8001 503 older`,
     [{}, 3_000, {}, 3_000, {}],
   ],
   [
     'a final callback whose job is pending asks once more',
     { says: [pending, succeeded] },
-    '0 ask, 2000 ask, 2000 hand, 2000 200 accepted',
+    '0 ask, 2001 ask, 2001 hand, 2001 200 accepted',
   ],
   [
     'a final callback whose job stays pending has to be redelivered',
     { says: [pending] },
-    '0 ask, 2000 ask, 2000 503 pending',
+    '0 ask, 2001 ask, 2001 503 pending',
   ],
   [
     'an interim callback whose job has no result yet hands nothing over',
@@ -99,22 +99,22 @@ const sequences: readonly Sequence[] = [
   [
     'a pending version with results is handed over though its final callback has to be redelivered',
     { says: [underReview] },
-    '0 ask, 2000 ask, 2000 hand pending 0814, 2000 503 pending',
+    '0 ask, 2001 ask, 2001 hand pending 0814, 2001 503 pending',
   ],
   [
     'the status is never asked for a third time: too old, then pending',
     { says: [{ at: -10_001 }, pending] },
-    '0 ask, 2000 ask, 2000 503 pending',
+    '0 ask, 2001 ask, 2001 503 pending',
   ],
   [
     'the status is never asked for a third time: pending, then too old',
     { says: [pending, { at: -10_001 }] },
-    '0 ask, 2000 ask, 2000 503 stale',
+    '0 ask, 2001 ask, 2001 503 stale',
   ],
   [
     'the status is never asked for a third time: too old, then known',
     { says: [{}, { at: -10_001 }, { at: 3_000 }] },
-    `${accepted}, 1000 ask, 3000 ask, 3000 200 repeat`,
+    `${accepted}, 1000 ask, 3001 ask, 3001 200 repeat`,
     [{}, 1_000, { at: 1_500 }],
   ],
   [
@@ -132,7 +132,7 @@ const sequences: readonly Sequence[] = [
   [
     'a status with our own timestamp is never too old for the hint, and a known version is always asked for once more',
     { client: { wire: { echoesTimestamp: true } }, says: [{ at: -60_000 }, {}] },
-    `${accepted}, 4000 ask, 6000 ask, 6000 200 repeat`,
+    `${accepted}, 4000 ask, 6001 ask, 6001 200 repeat`,
     [{}, 4_000, {}],
   ],
 ];

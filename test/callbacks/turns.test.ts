@@ -37,7 +37,7 @@ const sequences: readonly Sequence[] = [
   [
     'of those that joined, only the final ones wait for a pending job',
     { says: [slow, { state: 'pending', at: 3_000 }] },
-    '0 ask, 3000 hand, 3000 ask, 3000 200 accepted, 5000 ask, 5000 200 repeat, 5000 503 pending, 5000 200 repeat',
+    '0 ask, 3000 hand, 3000 ask, 3000 200 accepted, 5001 ask, 5001 200 repeat, 5001 503 pending, 5001 200 repeat',
     [{}, { isFinal: false }, {}, { isFinal: false }],
   ],
   ...[
@@ -47,7 +47,7 @@ const sequences: readonly Sequence[] = [
     (joined): Sequence => [
       `the newest hint that joined counts: ${joined.map(({ at = 0 }) => at)}`,
       { says: [slow, { at: -10_001 }] },
-      '0 ask, 3000 hand, 3000 ask, 3000 200 accepted, 5000 ask, 5000 503 stale, 5000 503 stale',
+      '0 ask, 3000 hand, 3000 ask, 3000 200 accepted, 5001 ask, 5001 503 stale, 5001 503 stale',
       [{}, 1_000, ...joined],
     ],
   ),
@@ -84,13 +84,13 @@ const sequences: readonly Sequence[] = [
   [
     'the wait between two requests of a turn leaves its place to others',
     oneAtOnce([{ state: 'pending' }, { takesMs: 1_000 }, {}]),
-    '0 ask, 0 ask job-2, 1000 hand, 1000 200 accepted job-2, 2000 ask, 2000 hand, 2000 200 accepted',
+    '0 ask, 0 ask job-2, 1000 hand, 1000 200 accepted job-2, 2001 ask, 2001 hand, 2001 200 accepted',
     [{}, job2],
   ],
   [
     'a second request that gets no place within ten seconds fails, and who gets no first one is busy',
     oneAtOnce([{ state: 'pending' }, { takesMs: 20_000 }]),
-    '0 ask, 0 ask job-2, 12000 503 timeout, 15000 503 busy job-3, 20000 hand, 20000 200 accepted job-2',
+    '0 ask, 0 ask job-2, 12001 503 timeout, 15000 503 busy job-3, 20000 hand, 20000 200 accepted job-2',
     [{}, job2, 5_000, { job: 'job-3' }, 10_000],
   ],
 ];
