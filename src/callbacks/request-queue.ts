@@ -28,6 +28,8 @@ interface Item {
   readonly atOnce: number;
   readonly times: Set<number>;
   isQueued: boolean;
+  /** Queues it a second after the last request about its job, or now. */
+  queueUp(): void;
   begin(mayBegin: boolean): void;
 }
 
@@ -88,6 +90,11 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
       if (next === undefined || inFlight >= next.atOnce) return;
       lastTime = time;
       remove(next);
+      // Another handler of the client may have asked for the same job meanwhile.
+      if (waitMsOf(next.job) > 0) {
+        next.queueUp();
+        continue;
+      }
       // If the caller's clock throws, no place is taken.
       remember(next.job);
       inFlight += 1;
@@ -101,7 +108,8 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
      * are in flight. The caller calls `release` when the request has ended.
      */
     enter(job: string, atOnce: number, signedTimes: Iterable<number>): PlaceInQueue {
-      const item: Item = { job, atOnce, times: new Set(signedTimes), isQueued: false, begin: () => undefined };
+      const times = new Set(signedTimes);
+      const item: Item = { job, atOnce, times, isQueued: false, queueUp, begin: () => undefined };
       const begins = new Promise<boolean>((resolve) => {
         item.begin = resolve;
       });

@@ -1,7 +1,10 @@
 // The turns of jobs, and how the requests of all turns share their places.
 
+import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { createRequestQueue } from '../../src/callbacks/request-queue.js';
+import { createWaitingClock } from '../../src/runtime/clock.js';
+import { now } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { forever, post, type Says, type Sequence, startHandler } from './deliveries.js';
 
@@ -215,4 +218,22 @@ test('two requests about one job are a second apart', async () => {
   expect(await release()).toBe('');
   advance(1);
   expect(await release()).toBe('job');
+});
+
+test('two requests about one job that wait for a place are sent a second apart, whichever handler asks', async () => {
+  const clock = createTestClock(now);
+  const queue = createRequestQueue(createWaitingClock(clock));
+  const sent: number[] = [];
+  const ask = async (job: string) => {
+    await queue.enter(job, 1, [now]).begins;
+    sent.push(clock.now() - now);
+    await clock.sleep?.(100);
+    queue.release();
+  };
+
+  const asked = Promise.all([ask('job-2'), ask('job-1'), ask('job-1')]);
+  await clock.advance(5_000);
+  await asked;
+
+  expect(sent).toEqual([0, 100, 1_100]);
 });
