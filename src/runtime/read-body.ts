@@ -30,39 +30,66 @@ export async function readBytes(
   // A body from a caller's own fetch may ignore the signal.
   if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel);
+  // Chunks are copied into segments: with a separate array for each chunk, even a tiny chunk would need about 250 more
+  // bytes. A segment is as large as all before it, up to a limit. One buffer that doubles its size would leave its former
+  // memory behind. The content-length header does not decide about memory, because it may be wrong.
+  const full: Uint8Array[] = [];
+  let segment = new Uint8Array();
+  let used = 0;
+  let length = 0;
+  let capacity = 0;
   try {
-    // All chunks are copied into one buffer, which doubles its size when it is full. With a separate array for each
-    // chunk, even a tiny chunk would need about 250 more bytes. The content-length header does not decide the buffer's
-    // size, because the header may be wrong.
-    let buffer = new Uint8Array();
-    let length = 0;
     for (;;) {
       const read = await reader.read();
-      if (read.done) return { bytes: buffer.subarray(0, length), isWhole: true };
+      // A body that was cancelled ends as if it were whole.
+      signal?.throwIfAborted();
+      if (read.done) return { bytes: join(full, segment.subarray(0, used)), isWhole: true };
       const chunk = toBytes(read.value);
       if (chunk === null) throw new TypeError('a chunk of the body is not bytes');
-      const needed = length + chunk.length;
-      if (needed > limit) {
+      if (length + chunk.length > limit) {
         cancel();
-        return { bytes: buffer.subarray(0, length), isWhole: false };
+        return { bytes: join(full, segment.subarray(0, used)), isWhole: false };
       }
-      const capacity = needed > buffer.length ? Math.max(needed, Math.min(2 * buffer.length, limit)) : buffer.length;
+      const rest = chunk.subarray(segment.length - used);
+      const more = rest.length > 0 ? Math.max(rest.length, Math.min(length, maxSegmentBytes, limit - length)) : 0;
+      capacity += more;
       onGrowth?.(capacity);
-      if (capacity > buffer.length) {
-        const larger = new Uint8Array(capacity);
-        larger.set(buffer.subarray(0, length));
-        buffer = larger;
-      }
       // A chunk is copied at once, because the stream may reuse its memory.
-      buffer.set(chunk, length);
-      length = needed;
+      segment.set(chunk.subarray(0, chunk.length - rest.length), used);
+      used += chunk.length - rest.length;
+      length += chunk.length;
+      if (more === 0) continue;
+      if (used > 0) full.push(segment);
+      segment = new Uint8Array(more);
+      segment.set(rest);
+      used = rest.length;
     }
   } catch (error) {
     cancel();
+    for (const { buffer } of [...full, segment]) free(buffer);
     throw error;
   } finally {
     signal?.removeEventListener('abort', cancel);
   }
+}
+
+/** The largest size of a segment, in bytes, unless a chunk is larger. */
+const maxSegmentBytes = 64 * 1024;
+
+/** Frees memory at once, where the platform can: garbage of many bodies would be collected late. */
+function free(buffer: ArrayBufferLike & { transfer?(length: number): unknown }): void {
+  buffer.transfer?.(0);
+}
+
+function join(full: readonly Uint8Array[], last: Uint8Array): Uint8Array {
+  if (full.length === 0) return last;
+  const joined = new Uint8Array(full.reduce((sum, { length }) => sum + length, last.length));
+  let at = 0;
+  for (const part of [...full, last]) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
 }
 
 // A stream from a caller's own fetch may give any kind of view, or an ArrayBuffer.

@@ -1,7 +1,7 @@
 /** Reading bodies: every byte once and in order, whatever chunks they come in, and nothing kept of a chunk. */
 
 import { getEventListeners } from 'node:events';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { decodeLossy, decodeUtf8, readBytes } from '../../src/runtime/read-body.js';
 
 /** A body of these chunks, of whatever kind. */
@@ -144,8 +144,9 @@ test('readBytes() ends a body when its signal is aborted, before or meanwhile', 
 
   const reading = readBytes(second.stream, { limit: 10, signal: ending.signal });
   ending.abort();
-  await reading;
-  await readBytes(first.stream, { limit: 10, signal: ending.signal });
+  for (const aborted of [reading, readBytes(first.stream, { limit: 10, signal: ending.signal })]) {
+    await expect(aborted).rejects.toBe(ending.signal.reason);
+  }
 
   expect([first.isCancelled(), second.isCancelled()]).toEqual([true, true]);
   expect(getEventListeners(ending.signal, 'abort')).toEqual([]);
@@ -161,12 +162,34 @@ test('readBytes() leaves no listener behind, however a body ends', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('readBytes() makes room for twice the bytes when it needs more, and for no more than the limit', async () => {
-  const memoryOf = async (count: number, limit: number) =>
-    (await read(bodyOf(...Array.from({ length: count }, () => Uint8Array.of(1))), limit)).bytes.buffer.byteLength;
+test('readBytes() takes at most twice the memory of its bytes, at most 64 KiB more, and no more than the limit', async () => {
+  const takenOf = async (count: number, limit: number) => {
+    const taken: number[] = [];
+    const body = bodyOf(...Array.from({ length: count }, () => Uint8Array.of(1)));
+    const { bytes } = await readBytes(body, { limit, onGrowth: (bytes) => void taken.push(bytes) });
+    expect(bytes).toEqual(new Uint8Array(count).fill(1));
+    return taken;
+  };
 
-  expect(await memoryOf(5, 1_000_000)).toBe(8);
-  expect(await memoryOf(5, 6)).toBe(6);
+  expect(await takenOf(5, 1_000_000)).toEqual([1, 2, 4, 4, 8]);
+  expect(await takenOf(5, 6)).toEqual([1, 2, 4, 4, 6]);
+  const taken = await takenOf(140_000, 1_000_000);
+  expect(Math.max(...taken.map((bytes, index) => bytes - index - 1))).toBeLessThan(64 * 1024);
+});
+
+test('readBytes() frees the memory of a body that is not read to its end', async () => {
+  const sizes: number[] = [];
+  const free = vi.spyOn(ArrayBuffer.prototype as { transfer(length: number): ArrayBuffer }, 'transfer');
+  onTestFinished(() => free.mockRestore());
+  free.mockImplementation(function (this: ArrayBuffer, length: number) {
+    sizes.push(this.byteLength, length);
+    return this;
+  });
+
+  await expect(read(bodyOf(bytesOf('ab'), bytesOf('cde'), 'no bytes'))).rejects.toThrow(TypeError);
+  await read(bodyOf(bytesOf('ab'), bytesOf('cde')));
+
+  expect(sizes).toEqual([2, 0, 3, 0]);
 });
 
 // RFC 3629: 0xff is in no UTF-8.
