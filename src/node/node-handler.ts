@@ -105,7 +105,7 @@ export function nodeHandler(
   return async (request, response) => {
     const answer = await answerTo(request, handle);
     // If sending fails, the error is ignored, because no other response can be sent.
-    await send(answer, response, readProperty(Object(request), 'httpVersionMajor') === 2).catch(() => undefined);
+    await send(answer, response, request).catch(() => undefined);
   };
 }
 
@@ -206,7 +206,7 @@ function listen(source: NodeStream, controller: ReadableStreamDefaultController<
   return stop;
 }
 
-async function send(answer: Response | null, response: NodeResponse, isHttp2: boolean): Promise<void> {
+async function send(answer: Response | null, response: NodeResponse, request: NodeRequest): Promise<void> {
   const body = new Uint8Array((await answer?.arrayBuffer()) ?? []);
   // Other code may have responded already, or the client may have disconnected.
   if (response.headersSent || response.writableEnded || response.destroyed) return;
@@ -214,9 +214,12 @@ async function send(answer: Response | null, response: NodeResponse, isHttp2: bo
   for (const [name, value] of answer?.headers ?? []) {
     response.setHeader(name, name === 'set-cookie' ? (answer?.headers.getSetCookie() ?? value) : value);
   }
-  // After 408, the connection is closed, because the rest of the body is still missing (RFC 9110 §15.5.9). HTTP/2 has
-  // no header `connection`.
-  if (answer?.status === 408 && !isHttp2) response.setHeader('connection', 'close');
+  // After 408, the connection is closed, because the rest of the body is still missing (RFC 9110 §15.5.9); so it is after
+  // 503, if there was no memory for the body: reading and dropping the rest takes memory, too. HTTP/2 has no header
+  // `connection`.
+  const [isComplete, version] = ['complete', 'httpVersionMajor'].map((name) => readProperty(Object(request), name));
+  const isMissing = answer?.status === 408 || (answer?.status === 503 && isComplete === false);
+  if (isMissing && version !== 2) response.setHeader('connection', 'close');
   if (body.length > 0) response.end(body);
   else response.end();
 }

@@ -226,6 +226,22 @@ test.each([
   expect(Object.keys(sent.headers)).toEqual(Object.keys(headers));
 });
 
+test.each([
+  ['has not arrived', { complete: false }, ['retry-after', 'connection']],
+  ['has not arrived by HTTP/2', { complete: false, httpVersionMajor: 2 }, ['retry-after']],
+  ['has arrived', { complete: true }, ['retry-after']],
+])(
+  '503 closes the connection of a body that %s, if it can, as the rest would take memory',
+  async (_what, facts, names) => {
+    const { sent, response } = noting();
+    const handle = nodeHandler(async () => new Response('full', { status: 503, headers: { 'retry-after': '30' } }));
+
+    await handle({ method: 'POST', headers: {}, body: {}, ...facts } as never, response);
+
+    expect(Object.keys(sent.headers).filter((name) => name !== 'content-type')).toEqual(names);
+  },
+);
+
 test('a large upload waits in the connection until it is read', async () => {
   let made = 0;
   const chunk = new Uint8Array(65_536);
