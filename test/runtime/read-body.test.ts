@@ -179,7 +179,7 @@ test('readBytes() takes at most twice the memory of its bytes, at most 64 KiB mo
 
 test('readBytes() frees the memory of a body that is not read to its end', async () => {
   const sizes: number[] = [];
-  const free = vi.spyOn(ArrayBuffer.prototype as { transfer(length: number): ArrayBuffer }, 'transfer');
+  const free = vi.spyOn(ArrayBuffer.prototype as unknown as { transfer(length: number): ArrayBuffer }, 'transfer');
   onTestFinished(() => free.mockRestore());
   free.mockImplementation(function (this: ArrayBuffer, length: number) {
     sizes.push(this.byteLength, length);
