@@ -82,7 +82,8 @@ export interface NodeResponse {
  * parser, for example to `'2mb'`.
  *
  * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. If
- * the body is larger than `maxBytes`, the response is 413, and the rest of the body is read and dropped.
+ * the body is larger than `maxBytes`, the response is 413, and the rest of the body is read and dropped. If a body that has
+ * not arrived gets 408 or 503, the connection is closed.
  *
  * @param handle - The handler that `callbacks.handler` returns.
  * @returns A function that takes a request and its response. It never rejects: if `handle` rejects, the response is
