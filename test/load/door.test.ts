@@ -55,7 +55,7 @@ const program = `
 async function startServer(maxBytes: number) {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     cwd: built.folder,
-    env: { ...process.env, GIVEN: JSON.stringify({ partnerId, apiKey, maxBytes }) },
+    env: { ...process.env, GIVEN: JSON.stringify({ partnerId, apiKey, maxBytes }), HOSTED_LOG: 'off' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
