@@ -37,7 +37,9 @@ const program = `
     return Response.json({ job_complete: true, job_success: true, user_id, job_id, timestamp, signature });
   };
   const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
-  const client = new HostedClient({ partnerId, apiKey, baseUrls, fetch });
+  const ignore = () => undefined;
+  const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+  const client = new HostedClient({ partnerId, apiKey, baseUrls, fetch, logger });
   const handle = client.callbacks.handler({ onEvent: () => undefined, maxBytes, bodyTimeoutMs: 600_000 });
   const handleNode = nodeHandler(handle);
   const stalled = [];
@@ -55,7 +57,7 @@ const program = `
 async function startServer(maxBytes: number) {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     cwd: built.folder,
-    env: { ...process.env, GIVEN: JSON.stringify({ partnerId, apiKey, maxBytes }), HOSTED_LOG: 'off' },
+    env: { ...process.env, GIVEN: JSON.stringify({ partnerId, apiKey, maxBytes }) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
