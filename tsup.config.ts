@@ -64,7 +64,7 @@ export default defineConfig({
   // THIRD-PARTY-NOTICES.md has their licences.
   noExternal: ['ky', 'zod', 'hono'],
   // tweetnacl uses `module` and `require` when it loads, and few users need it. Users install the others themselves.
-  external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite', /^node:/],
+  external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', '@electric-sql/pglite', /^node:/],
   esbuildPlugins: [core],
   esbuildOptions(options) {
     options.mainFields = ['module', 'main'];

@@ -9,19 +9,17 @@ import { withTimeout } from '../runtime/clock.js';
 import { createContext, createLog, type StoredContext } from './context.js';
 import { openDatabase } from './database.js';
 import { opensForEver, readOptions, type TrackerOptions } from './options.js';
-import { installBoss, openBoss } from './pg-boss.js';
 import { openSchema } from './schema.js';
 import { createStatements } from './statements.js';
 import { HostedStorageError, runTask } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Json } from './types.js';
-import { bossVersionOf } from './versions.js';
 import { createWorkingTracker } from './working-tracker.js';
 
 /**
  * Creates a tracker. The tracker follows jobs. For each tracked job, it hands over one completion to your handler. A
  * completion is handed over at least once, even if processes are killed, and its key never changes. The jobs are stored
- * in PostgreSQL or in a folder. pg-boss delivers the completions.
+ * in PostgreSQL or in a folder.
  *
  * @param options - The client, the place of the tables, and the settings for following jobs.
  * @returns The tracker. It begins to work when `onCompletion` is called.
@@ -40,7 +38,7 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   if ('folder' in settings.place) log('info', 'PGlite opens the folder, which takes a few seconds');
   return runTask('create a tracker', async () => {
     const database = await openDatabase(settings.place);
-    const statements = createStatements(settings, bossVersionOf(database.bossModule));
+    const statements = createStatements(settings);
     const shared = createContext({ settings, database, statements, log });
     const context: StoredContext = { ...shared, settings, database };
     try {
@@ -55,7 +53,7 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
       if (database.backend === 'pglite') await closing;
       throw error;
     }
-    return createWorkingTracker<C>(context, (options) => openBoss(context, options));
+    return createWorkingTracker<C>(context);
   });
 }
 
@@ -71,5 +69,4 @@ async function prepare(context: StoredContext): Promise<void> {
   if ('pool' in settings.place && opensForEver(settings.place.pool)) {
     log('warn', 'the pool has no "connectionTimeoutMillis": a connection that it opens may stay in the pool for ever');
   }
-  await installBoss(context);
 }

@@ -7,15 +7,14 @@
 import { openLite } from './folder-files.js';
 import { lockFolder } from './folder-lock.js';
 import type { Place } from './options.js';
-import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type OwnPool } from './peers.js';
+import { loadLite, loadPg, type OwnPool } from './peers.js';
 import { createPoolSql, ignoreBreakingAtOnce } from './pool-sql.js';
-import { createSql, rejectAfterClose, type Storage } from './sql.js';
+import { createSql, rejectAfterClose, type Storage, type TransactionalSql } from './sql.js';
 import { toStorageError } from './storage-error.js';
 import type { SqlPool } from './types.js';
 
 /** The database of a tracker. */
-export interface Database extends Storage {
-  readonly bossModule: BossModule;
+export interface Database extends Storage, TransactionalSql {
   readonly backend: 'postgres' | 'pglite';
 }
 
@@ -38,14 +37,13 @@ export async function openDatabase(place: Place): Promise<Database> {
 }
 
 async function open(place: Place): Promise<Database> {
-  const bossModule = await loadBoss();
-  if ('pool' in place) return openPool(place.pool, bossModule, async () => {});
-  if ('folder' in place) return openFolder(place.folder, bossModule);
-  return openOwnPool(place.connectionString, bossModule);
+  if ('pool' in place) return openPool(place.pool, async () => {});
+  if ('folder' in place) return openFolder(place.folder);
+  return openOwnPool(place.connectionString);
 }
 
 /** Opens a pool of `pg`, and another one if a statement needs a connection after `rest()`. */
-async function openOwnPool(connectionString: string, bossModule: BossModule): Promise<Database> {
+async function openOwnPool(connectionString: string): Promise<Database> {
   const { Pool } = await loadPg();
   let pool: OwnPool | null = null;
   function use(): OwnPool {
@@ -62,19 +60,18 @@ async function openOwnPool(connectionString: string, bossModule: BossModule): Pr
     return pool;
   }
   const own: SqlPool = { query: (...given) => use().query(...given), connect: () => use().connect() };
-  return openPool(own, bossModule, async () => {
+  return openPool(own, async () => {
     const open = pool;
     pool = null;
     await open?.end();
   });
 }
 
-function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void>): Database {
+function openPool(pool: SqlPool, end: () => Promise<void>): Database {
   const sql = createPoolSql(pool);
   return {
     ...sql,
     ...shared,
-    bossModule,
     backend: 'postgres',
     async rest() {
       await sql.settle();
@@ -87,7 +84,7 @@ function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void
   };
 }
 
-async function openFolder(folder: string, bossModule: BossModule): Promise<Database> {
+async function openFolder(folder: string): Promise<Database> {
   const module = await loadLite();
   const isInMemory = folder.startsWith('memory://');
   const { path, unlock } = isInMemory ? { path: folder, unlock: () => {} } : lockFolder(folder);
@@ -97,18 +94,11 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Datab
     return {
       run,
       ...shared,
-      bossModule,
-      boss: bossModule.fromPglite(lite),
       backend: 'pglite',
       rest: async () => {},
       async transaction(work) {
         try {
-          return await lite.transaction((inside) => {
-            const boss: BossDatabase = {
-              executeSql: (text, values) => inside.query(text, values?.length ? values : undefined),
-            };
-            return work({ ...createSql(inside), boss });
-          });
+          return await lite.transaction((inside) => work(createSql(inside)));
         } catch (error) {
           throw toStorageError(error);
         }

@@ -1,6 +1,6 @@
 /**
- * Delivers completions: fetches messages, takes a token from the token bucket for each status request, and stores the
- * results.
+ * Delivers completions: takes those that are due, with a token from the token bucket for each status request, and stores
+ * the results.
  *
  * @module
  */
@@ -8,53 +8,44 @@
 import { maxTimerMs } from '../runtime/clock.js';
 import { completeMessage, trace } from '../runtime/tracing-channel.js';
 import { type Context, numberOf, textOf } from './context.js';
-import { beforeHandlerMs, type HandOver } from './hand-over.js';
 import type { Health } from './health.js';
 import type { DeliveryMessage } from './instruments.js';
-import { isKey } from './keys.js';
 import { createPause, type Loop, letOthersRun } from './pause.js';
-import type { BossMessage } from './peers.js';
-import { outcomes, queue } from './rules.js';
+import { beforeHandlerMs, outcomes } from './rules.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
 import { createSettler } from './settle.js';
 import type { Row } from './sql.js';
 import type { Json } from './types.js';
+import { assertFits } from './versions.js';
 
-/** How often, in ms, an idle process checks for messages. */
+/** How often, in ms, an idle process looks for completions. */
 const idleMs = 1_000;
 /**
- * The largest number of messages in one fetch. It is small, because all messages that a worker fetched must be
+ * The largest number of completions that are taken at once. It is small, because all that a worker has taken must be
  * delivered again if the worker dies.
  */
-const maxFetched = 10;
+const maxTaken = 10;
 /** How long, in ms, the loop waits if no request may be sent. */
 const heldMs = 1_000;
 
 /** Starts the loop. */
-export function createDeliveries<C extends Json>(
-  context: Context,
-  handOver: HandOver,
-  health: Health,
-  handling: Handling<C>,
-): Loop {
-  const { settings, database, statements, storage, log, clock } = context;
-  const { boss } = handOver;
+export function createDeliveries<C extends Json>(context: Context, health: Health, handling: Handling<C>): Loop {
+  const { settings, database, statements, storage, clock } = context;
   const pause = createPause(clock);
   const freed = createPause(clock);
   const paying = createPause(clock);
+  // A storage of this process alone wakes the loop when work becomes due.
+  const lookMs = database.watch ? maxTimerMs : idleMs;
   let isStopping = false;
   let isStopped = false;
-  /** How many messages are being handled, or will be handled soon. */
+  /** How many completions are being handled, or will be handled soon. */
   let running = 0;
-  /**
-   * How many messages were fetched and are not finished: the messages that `running` counts, and the messages whose
-   * results are being stored.
-   */
+  /** How many completions are not finished: those that `running` counts, and those whose results are being stored. */
   let inHand = 0;
   /** The limit of requests per second, for all processes together. It is 1 until the database has returned the rate. */
   let rate = 1;
 
-  const settler = createSettler(context, handOver, handling.signal);
+  const settler = createSettler(context, handling.signal);
   const runHandler = createHandlerRunner(context, health, handling, { begin: settler.begin, keepLate });
   const loop = run();
   return {
@@ -74,72 +65,67 @@ export function createDeliveries<C extends Json>(
   async function run(): Promise<void> {
     while (!isStopping) {
       const { handlerConcurrency } = settings;
-      // At most `handlerConcurrency` messages are handled at the same time. Together with the messages whose results
-      // are being stored, there may be twice as many.
+      // At most `handlerConcurrency` completions are handled at the same time. Together with those whose results are
+      // being stored, there may be twice as many.
       const free = Math.min(handlerConcurrency - running, 2 * handlerConcurrency - inHand);
       if (free < 1) {
         await freed.sleep(60_000);
         continue;
       }
-      // The loop fetches at most as many messages as the shared bucket gets tokens in one second, but at least one. More
-      // messages would wait for tokens here, and no other process could deliver them.
-      const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
-      const waitMs = await storage.watch('no completion is delivered', () => fetch(most)).catch(() => null);
+      // The loop takes at most as many completions as the shared bucket gets tokens in one second, but at least one. More
+      // of them would wait for tokens here, and no other process could deliver them.
+      const most = Math.min(free, maxTaken, Math.max(1, Math.floor(rate)));
+      const wait = await storage
+        .watch('no completion is delivered', () => take(most))
+        .catch(() => ({ idleMs: lookMs }));
       if (isStopping) return;
-      if (waitMs === null) await pause.sleep(Math.min(boss.nextMs?.() ?? idleMs, maxTimerMs));
-      else if (waitMs > 0) await paying.sleep(waitMs);
+      if ('idleMs' in wait) await pause.sleep(wait.idleMs);
+      else if (wait.payMs > 0) await paying.sleep(wait.payMs);
       else await letOthersRun();
     }
   }
 
   /**
-   * Fetches up to `most` messages. If there are messages, resolves with the time to wait for the token bucket, in ms.
-   * Otherwise, resolves with null.
+   * Takes up to `most` completions. Resolves with the time, in ms, to wait for the token bucket, or, if there are none, for
+   * the next one.
    */
-  async function fetch(most: number): Promise<number | null> {
+  async function take(most: number): Promise<{ readonly payMs: number } | { readonly idleMs: number }> {
     const beginBy = clock.elapsed() + beforeHandlerMs;
-    const options = { batchSize: most, includeMetadata: true, db: database.boss } as const;
-    const messages = await boss.fetch(queue, options);
-    if (messages.length === 0) return null;
-    // From here on, this process has the leases of the messages. If a step below fails, a message is delivered again
-    // after its lease.
-    const ours = messages.filter(({ data }) => isKey(keyIn(data)));
-    const foreign = messages.length - ours.length;
-    if (foreign > 0) log('warn', `messages of the queue that no tracker has sent are completed: ${foreign}`);
-    const rows = await database.run(statements.deliver, [
-      JSON.stringify(ours.map(({ data }) => keyIn(data))),
-      JSON.stringify(ours.map(({ id }) => id)),
-    ]);
-    const [first] = rows;
-    if (first) rate = numberOf(first, 'rate');
-    const tokens = first === undefined || first.tokens === null ? null : numberOf(first, 'tokens');
+    // From here on, this process has the leases. If a step below fails, a completion is delivered again after its lease.
+    const [fleet] = await database.run(statements.deliver, [most]);
+    if (!fleet) return { idleMs };
+    assertFits(fleet);
+    const rows = JSON.parse(textOf(fleet, 'taken') ?? '[]') as readonly Row[];
+    const nextMs = fleet.next_ms === null ? lookMs : numberOf(fleet, 'next_ms');
+    if (rows.length === 0) return { idleMs: Math.min(Math.max(nextMs, 5), lookMs) };
+    rate = numberOf(fleet, 'rate');
+    const tokens = fleet.tokens === null ? null : numberOf(fleet, 'tokens');
     const owedMs = (least: number) => Math.max(0, (-least / rate) * 1_000);
     const asking = rows.filter(asksForStatus);
-    const rowOf = new Map(rows.map((row) => [String(row.end_id), row]));
-    for (const message of messages) {
-      // Without a row, the completion of this message has gone: it was handled, or its job was untracked. Messages of
-      // other programs have no row either.
-      const row = rowOf.get(message.id);
+    for (const row of rows) {
       // Each request waits for its own token, so that the requests are not all sent at the same time.
-      const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
+      const later = asking.length - 1 - asking.indexOf(row);
       running += 1;
       const waitMs = tokens === null ? null : owedMs(tokens + later);
-      keep(process(message, row, { waitMs, beginBy }));
+      keep(process(row, { waitMs, beginBy }));
     }
-    if (asking.length === 0) return 0;
-    return tokens === null ? heldMs : owedMs(tokens) * shareOf(first);
+    if (asking.length === 0) return { payMs: 0 };
+    if (tokens === null) return { payMs: heldMs };
+    // While polls are due, the deliveries leave them their share also where each finds a token ready.
+    const spentMs = fleet.has_due === true ? (asking.length / rate) * 1_000 : 0;
+    return { payMs: Math.max(owedMs(tokens), spentMs) * shareOf(fleet) };
   }
 
   /**
    * Returns the factor of the wait for tokens. If jobs are due, the wait is twice as long, so that polls get as many
    * tokens as deliveries. If all due jobs are jobs that only callbacks have mentioned, polls get a quarter of the tokens.
    */
-  function shareOf(row: Row | undefined): number {
-    if (row?.has_due === true) return 2;
-    return row?.has_told_due === true ? 4 / 3 : 1;
+  function shareOf(fleet: Row): number {
+    if (fleet.has_due === true) return 2;
+    return fleet.has_told_due === true ? 4 / 3 : 1;
   }
 
-  /** Counts a message as one in hand until `work` has ended. */
+  /** Counts a completion as one in hand until `work` has ended. */
   function keep(work: Promise<unknown>): void {
     inHand += 1;
     void work.finally(() => {
@@ -148,34 +134,31 @@ export function createDeliveries<C extends Json>(
     });
   }
 
-  // The message was given back when the time of the handler was over. If another handler of the completion has not begun
-  // since, none begins after this.
+  // The completion was given back when the time of the handler was over. If another handler of it has not begun since, none
+  // begins after this.
   function keepLate(done: Settled): void {
     if (!isStopped) keep(settler.settle(done, clock.elapsed() + beforeHandlerMs).catch(() => undefined));
   }
 
-  // If the result of a message cannot be stored before its lease ends, the message is delivered again.
-  async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
-    const store = (settled: Settled) => settler.settle(settled, plan.beginBy + settings.handlerTimeoutMs);
+  // If the result cannot be stored before the lease ends, the completion is delivered again.
+  async function process(row: Row, plan: Plan): Promise<void> {
     try {
-      if (row === undefined) await store(await handle(message, row, plan));
-      else
-        await trace(
-          'delivery',
-          () => describe(row),
-          async (told) => {
-            const settled = await handle(message, row, plan);
-            const isDead = await store(settled);
-            if (told) completeMessage(told, readResult(settled, isDead));
-          },
-        );
+      await trace(
+        'delivery',
+        () => describe(row),
+        async (told) => {
+          const settled = await handle(row, plan);
+          const isDead = settled !== null && (await settler.settle(settled, plan.beginBy + settings.handlerTimeoutMs));
+          if (told) completeMessage(told, readResult(settled, isDead));
+        },
+      );
     } catch {}
   }
 
-  // While the result of a message is being stored, the message does not count against the limit of running handlers.
-  async function handle(message: BossMessage, row: Row | undefined, plan: Plan): Promise<Settled> {
+  // While a result is being stored, the completion does not count against the limit of running handlers.
+  async function handle(row: Row, plan: Plan): Promise<Settled | null> {
     try {
-      return row === undefined ? { is: 'gone', message } : await runHandler(message, row, plan);
+      return await runHandler(row, plan);
     } finally {
       running -= 1;
       freed.wake();
@@ -192,14 +175,10 @@ function describe(row: Row): DeliveryMessage {
   };
 }
 
-function readResult(settled: Settled, isDead: boolean): Partial<DeliveryMessage> {
-  const handled = 'handled' in settled ? settled.handled : null;
+function readResult(settled: Settled | null, isDead: boolean): Partial<DeliveryMessage> {
+  const handled = settled !== null && 'handled' in settled ? settled.handled : null;
   const { result, durationMs } = handled ?? { result: 'not_begun' as const, durationMs: null };
   return { result, durationMs, isDead, errorCode: result === 'rejected' || result === 'timed_out' ? result : null };
 }
 
 const outcomeNames = Object.fromEntries(Object.entries(outcomes).map(([name, outcome]) => [outcome, name]));
-
-function keyIn(data: unknown): unknown {
-  return Object(data).key;
-}

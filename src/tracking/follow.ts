@@ -5,14 +5,12 @@
  * @module
  */
 
-import { isHostedError } from '../errors/errors.js';
+import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { completeMessage, trace } from '../runtime/tracing-channel.js';
 import { type Batches, createBatches } from './batches.js';
-import { createClockWatch } from './clock.js';
 import { type Context, numberOf, textOf } from './context.js';
-import type { HandOver } from './hand-over.js';
 import type { Health } from './health.js';
 import { isRefId } from './input.js';
 import type { BatchMessage, Poll } from './instruments.js';
@@ -20,7 +18,7 @@ import { createKey } from './keys.js';
 import { createPause, type Loop } from './pause.js';
 import { type Found, findNamedLink, pollOnce } from './poll.js';
 import { readTaken, type TakenRow } from './rows.js';
-import { states } from './rules.js';
+import { outcomes, states } from './rules.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
 import { assertFits } from './versions.js';
@@ -38,13 +36,12 @@ const outageMs = 1_000;
 /** What does not happen if the result of a poll cannot be stored. */
 const lookEffect = 'no result of a poll is stored';
 
-/** Starts the loop. `signal` aborts the running requests. */
-export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Loop {
+/** Starts the loop. It calls `ended` when completions can be delivered. `signal` aborts the running requests. */
+export function createFollower(context: Context, ended: () => void, health: Health, signal: AbortSignal): Loop {
   const { settings, database, statements, report, storage, clock, random } = context;
   const { concurrency } = settings;
   const pause = createPause(clock);
   const freed = createPause(clock);
-  const clockWatch = createClockWatch(context);
   // A storage of this process alone wakes the loop when work becomes due.
   const [lookMs, holdMs] = database.watch ? [maxTimerMs, maxTimerMs] : [idleMs, outageMs];
   let isStopping = false;
@@ -60,6 +57,14 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   const unknown = createKeyBatches(statements.giveUp);
   const brokenOff = createKeyBatches(statements.giveBack);
   const linkEnds = createKeyBatches(statements.endLinks);
+  const ends: Batches<JobEnd> = createBatches(async (all) => {
+    const keys = all.map(({ key }) => key).sort();
+    const rows = await database.run(statements.end, [JSON.stringify(all), JSON.stringify(keys)]);
+    ended();
+    for (const row of rows) {
+      report({ type: 'ended', outcome: numberOf(row, 'outcome') === outcomes.completed ? 'completed' : 'expired' });
+    }
+  });
 
   const loop = run();
   return {
@@ -70,7 +75,6 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       pause.wake();
       freed.wake();
       await loop;
-      await clockWatch.stop();
       while (inFlight > 0) await freed.sleep(60_000);
     },
   };
@@ -96,7 +100,6 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
     assertFits(fleet);
-    clockWatch.observe(fleet);
     health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'hold_ms'));
     if (rows.length > 0) {
       const batch = { jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) };
@@ -181,7 +184,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
 
   async function end(row: TakenRow, { outcome, error, status }: Found & { readonly is: 'ended' }): Promise<void> {
     const link = await findLink(row, status);
-    if (link.isFollowed) await handOver.end({ key: row.key, linkRefId: link.refId, outcome, error });
+    if (!link.isFollowed) return;
+    await ends.add({ key: row.key, link_ref_id: link.refId, outcome: outcomes[outcome], last_error: error });
   }
 
   async function note(row: TakenRow, found: Found & { readonly is: 'noted' }): Promise<void> {
@@ -213,7 +217,9 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   async function reportMissing(row: TakenRow, { missing, told }: { missing: number; told: number }): Promise<void> {
     const refId = row.linkRefId ?? '';
     const key = await createKey(settings.client.environment, ['unheard', refId, String(missing)]);
-    await handOver.endGap({ key, linkKey: row.key, missing, told });
+    const added = await database.run(statements.addGap, [key, row.key, missing, told]);
+    ended();
+    if (added.length > 0) report({ type: 'ended', outcome: 'unheard' });
     if (row.isLate) await linkEnds.add(row.key);
   }
 }
@@ -224,6 +230,16 @@ function readPoll({ lastError }: TakenRow, found: Found): Poll {
   const stored = found.is === 'nothing' ? lastError : null;
   const errorCode = 'error' in found ? found.error : found.is === 'unknown' ? 'not_found' : stored;
   return { result: ends ? 'ended' : errorCode === null ? 'pending' : 'failed', errorCode };
+}
+
+/** A row of the statement `end`. */
+export interface JobEnd {
+  readonly key: string;
+  readonly outcome: number;
+  /** The reference id of the job's link at the time of the last poll. Null if there is none, or if it is not proven. */
+  readonly link_ref_id: string | null;
+  /** The error of the last poll. */
+  readonly last_error: HostedErrorCode | null;
 }
 
 /** A row of the statement `note`. */

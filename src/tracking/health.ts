@@ -21,6 +21,8 @@ export interface Health {
    * that no problem is stored. `holdMs` is the rest of the stored pause, which may have ended early.
    */
   learn(problem: string | null, holdMs: number): void;
+  /** Says whether a request has succeeded lately, and no problem of all jobs is known. */
+  isWell(): boolean;
 }
 
 /** If no request has succeeded for `silenceMs`, this number of consecutive failures counts as a problem of all jobs. */
@@ -30,6 +32,8 @@ const failuresInRow = 3;
  * would also count, because it can make several requests fail at the same time.
  */
 const silenceMs = 1_000;
+/** A success shows for this long, in ms, that the service and this process's key are well. */
+const wellMs = 600_000;
 /** The longest pause of all processes, in ms, after a response with `Retry-After`: a day. */
 const maxAskedMs = 86_400_000;
 /** The pause of all processes, in ms, after a 429 without `Retry-After`. */
@@ -95,6 +99,7 @@ export function createHealth({ database, statements, report, log, clock }: Conte
       report({ type: 'problem', code: error.code });
       log('warn', `only one job at a time is polled until this problem is over (${error.code}): ${error.message}`);
     },
+    isWell: () => problem === null && succeededAt !== null && clock.elapsed() - succeededAt < wellMs,
     learn(known, holdMs) {
       // While a write is running, the database does not have the new value yet.
       if (writing > 0) return;

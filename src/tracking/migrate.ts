@@ -1,6 +1,5 @@
 /**
- * Plans and makes changes of the tables: those of the tracker first, because every process goes on working with them, and
- * then those of pg-boss.
+ * Plans and makes changes of the tables.
  *
  * @module
  */
@@ -9,28 +8,17 @@ import { createPlatformClock } from '../runtime/clock.js';
 import { type Database, openDatabase } from './database.js';
 import { readMigrateOptions } from './options.js';
 import { createPause } from './pause.js';
-import { changeBoss, planBoss } from './pg-boss.js';
 import { changeTables, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
 import { codeOf, HostedStorageError, runTask } from './storage-error.js';
 import type { SqlPool } from './types.js';
 import { createMisfitError } from './versions.js';
 
-/** What a change of version does to the tables of the tracker, and of pg-boss. */
+/** What a change of version does to the tables. */
 export interface MigrationPlan {
-  /** The versions of the tables that are there. Null means that there are none. */
-  readonly from: {
-    /** The version of the tracker's tables. */
-    readonly tables: number | null;
-    /** The version of pg-boss's tables. */
-    readonly queue: number | null;
-  };
-  /** The versions that this package, and the installed pg-boss, create. */
-  readonly to: {
-    /** The version of the tracker's tables. */
-    readonly tables: number;
-    /** The version of pg-boss's tables. */
-    readonly queue: number;
-  };
+  /** The version of the tables that are there. Null means that there are none. */
+  readonly from: number | null;
+  /** The version that this package creates. */
+  readonly to: number;
   /** The scripts that lead there, in their order. It is empty if there is nothing to do. */
   readonly sql: readonly string[];
 }
@@ -39,16 +27,15 @@ export interface MigrationPlan {
 const maxTries = 30;
 
 /**
- * Plans what a new version changes in the tables of the tracker and of pg-boss, and does it with `apply`. No step waits
- * for a lock for more than two seconds at a time, so no other process waits longer. If the migration breaks off, the next
- * one goes on from there. Processes go on working meanwhile, except that an older pg-boss takes no work once the tables of
- * pg-boss are newer.
+ * Plans what a new version changes in the tables, and does it with `apply`. No step waits for a lock for more than two
+ * seconds at a time, so no other process waits longer. If the migration breaks off, the next one goes on from there.
+ * Processes go on working meanwhile.
  *
  * @param options - The database, and whether the plan is carried out.
  * @returns The plan, as it was before.
  * @throws {HostedConfigError} when options are invalid. The error lists every problem.
  * @throws {HostedStorageError} when the database cannot be used, the role may not change the tables, another transaction
- *   keeps a lock, or the tables are newer than this package or the installed pg-boss.
+ *   keeps a lock, or the tables are newer than this package.
  *
  * @example Create or change the tables before a deploy
  * ```ts
@@ -70,10 +57,7 @@ export async function migrateTracking(options: {
     const database = await openDatabase(place);
     try {
       const plan = await readPlan(database, schema);
-      if (apply && plan.sql.length > 0) {
-        while (await waitForLocks(() => changeTables(database, schema)));
-        await waitForLocks(() => changeBoss(database, schema));
-      }
+      if (apply) while (await waitForLocks(() => changeTables(database, schema)));
       return plan;
     } finally {
       await database.close();
@@ -82,20 +66,14 @@ export async function migrateTracking(options: {
 }
 
 async function readPlan(database: Database, schema: string): Promise<MigrationPlan> {
-  const tables = await readVersion(database, schema);
-  const queue = await planBoss(database, schema);
-  if (tables !== null && tables > newestVersion) throw createMisfitError('tables_newer');
-  if (queue.from !== null && queue.from > queue.to) throw createMisfitError('queue_newer');
-  const steps = await planTables(database, schema, tables);
-  const start = tables === null ? [`create schema if not exists ${quote(schema)}`] : [];
-  const scripts = steps.map((step) =>
+  const from = await readVersion(database, schema);
+  if (from !== null && from > newestVersion) throw createMisfitError('newer');
+  const steps = await planTables(database, schema, from);
+  const start = from === null ? [`create schema if not exists ${quote(schema)}`] : [];
+  const sql = steps.map((step) =>
     ['begin', `set local lock_timeout = ${lockMs}`, ...start, ...step, 'commit'].map((line) => `${line};`).join('\n'),
   );
-  return {
-    from: { tables, queue: queue.from },
-    to: { tables: newestVersion, queue: queue.to },
-    sql: [...scripts, ...queue.sql],
-  };
+  return { from, to: newestVersion, sql };
 }
 
 /** Tries again after a timeout of a lock. Between two tries, the statements that waited behind it can run. */

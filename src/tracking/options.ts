@@ -39,7 +39,7 @@ export interface TrackerOptions {
    */
   folder?: string;
   /**
-   * The schema of the tables. The tables of pg-boss are in the schema `${schema}_boss`. Default `'hosted_tracking'`.
+   * The schema of the tables. Default `'hosted_tracking'`.
    */
   schema?: string;
   /**
@@ -144,7 +144,7 @@ const age = z.custom<number>(
   },
 );
 
-/** The name of a schema. That of pg-boss is `${schema}_boss`, and PostgreSQL cuts names after 63 characters. */
+/** The name of a schema. PostgreSQL cuts names after 63 characters. */
 const schemaName = stringOf(
   /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/,
   'must be 1 to 40 lower-case letters, digits or "_", and must not begin with a digit or "pg_"',

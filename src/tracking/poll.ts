@@ -8,10 +8,10 @@
 import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import type { Context } from './context.js';
-import { isFailingForLong, pollAgain, readFailure, waitOf } from './failed-poll.js';
+import { isOver, readFailure, waitOf } from './failed-poll.js';
 import { type Health, isOfTheFleet } from './health.js';
 import type { TakenRow } from './rows.js';
-import { maxUnknownLooks } from './rules.js';
+import { maxUnknownLooks, requestMs } from './rules.js';
 
 /** The result of a poll. */
 export type Found =
@@ -39,9 +39,6 @@ export type Found =
     }
   | { readonly is: 'nothing' };
 
-/** The time, in ms, that one request may take. */
-export const requestMs = 20_000;
-
 /**
  * Polls a job or link once. `known` is the number of the link's known jobs.
  *
@@ -58,10 +55,8 @@ export async function pollOnce(
   try {
     return await poll();
   } catch (thrown) {
-    const error = readFailure(thrown, { health, options });
-    if (!isFailingForLong(row)) return afterError(row, error, false);
-    const again = await pollAgain(row, error, poll, { context, health, options });
-    return 'found' in again ? again.found : afterError(row, again.error, again.isOver);
+    const error = readFailure(thrown, health, signal);
+    return afterError(row, error, isOver(row, error, health));
   }
 
   async function poll(): Promise<Found> {
@@ -92,11 +87,11 @@ const unchanged = {
   isFirstAnswer: false,
 } as const;
 
-/** `isOver` says that the job or link is not polled any more, because its deadline has passed. */
-function afterError(row: TakenRow, error: AnyHostedError, isOver: boolean): Found {
+/** `isLast` says that the job or link is not polled any more, because its deadline has passed. */
+function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Found {
   const mayBeInvented = !row.isLink && !row.isProven && error.code === 'not_found';
-  if (mayBeInvented && (isOver || row.toldLooks >= maxUnknownLooks)) return { is: 'unknown' };
-  if (isOver)
+  if (mayBeInvented && (isLast || row.toldLooks >= maxUnknownLooks)) return { is: 'unknown' };
+  if (isLast)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
   // A failure that may be the fleet's is no answer about the job, so the job still waits for its first look.
   const isFirstAnswer = !row.isProven && row.toldLooks === 0 && !isOfTheFleet(error);

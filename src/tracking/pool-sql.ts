@@ -7,7 +7,7 @@
 
 import { createPlatformClock } from '../runtime/clock.js';
 import { hasMethods } from '../runtime/untrusted-objects.js';
-import { longStatementMs, type Row, statementMs, type Transaction, type TransactionalSql } from './sql.js';
+import { longStatementMs, type Row, type Sql, statementMs, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlPool, SqlRunner } from './types.js';
 
@@ -35,9 +35,8 @@ where datname = current_database() and usename = current_user and wait_event_typ
   and query_start < clock_timestamp() - interval '${longStatementMs + 5_000} milliseconds'`;
 
 /**
- * How long, in ms, the server keeps a transaction open in which no statement runs. A worker can vanish between two
- * statements of a transaction. Without this limit, the server would keep the locks of the transaction for hours, and
- * pg-boss could not redeliver any message of a dead worker.
+ * How long, in ms, the server keeps a transaction open in which no statement runs. A process can vanish while it changes
+ * the tables. Without this limit, the server would keep the locks of the transaction for hours.
  */
 const idleMs = 10_000;
 
@@ -147,7 +146,7 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     };
   }
 
-  /** Runs one statement. After an error, the connection is destroyed, because pg-boss may have begun a transaction. */
+  /** Runs one statement. After an error, the connection is destroyed. */
   async function runAlone(text: string, values: readonly unknown[] | undefined, limitMs: number) {
     const connection = await connect();
     let isUsable = false;
@@ -164,14 +163,13 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     }
   }
 
-  async function runTransaction<T>(work: (inside: Transaction) => Promise<T>): Promise<T> {
+  async function runTransaction<T>(work: (inside: Sql) => Promise<T>): Promise<T> {
     const connection = await connect();
     let isUsable = false;
     try {
       await connection.query(begin);
       const result = await work({
         run: (text, values, limitMs) => connection.query(text, values, limitMs).then(toRows, throwStorageError),
-        boss: { executeSql: (text, values) => connection.query(text, values) },
       });
       await connection.query('commit');
       isUsable = true;
@@ -207,9 +205,7 @@ export function createPoolSql(pool: SqlPool): PoolSql {
   return {
     run: (text, values, limitMs = statementMs) =>
       keep(() => runAlone(text, values, limitMs)).then(toRows, throwStorageError),
-    // If a statement of pg-boss fails, the error is the driver's own error.
     transaction: (work) => keep(() => runTransaction(work)).catch(throwStorageError),
-    boss: { executeSql: (text, values, limitMs = statementMs) => keep(() => runAlone(text, values, limitMs)) },
     settle,
     async close() {
       const timer = setTimeout(() => {

@@ -14,6 +14,9 @@ export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4,
 export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
 
 const noFailure = { failure_name: null, failure_code: null } as const;
+/** The completion waits for its delivery. No delivery has it. */
+const waiting = { deliver_at: 'now', lease_id: null } as const;
+const notDelivered = { deliver_at: null, lease_id: null } as const;
 
 /**
  * What changes in a row with each step, wherever the row is stored. Some values are known only then: `now`, `deadline`
@@ -28,28 +31,25 @@ export const steps = {
   track: {
     ...{ state: states.tracking, due: 'now', is_proven: true, told_at: null, step: 0, late_since: null, attempts: 0 },
     ...{ last_error: null, ended_at: null, end_id: null, outcome: null },
-    ...noFailure,
+    ...{ ...noFailure, ...notDelivered },
   },
   /** The caller tracks a link. */
   trackLink: { state: states.tracking, due: 'now', step: 0, late_since: null, ended_at: null },
-  untrack: { state: states.untracked, due: null, ended_at: 'now', context: null, is_proven: true },
-  end: { state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', is_proven: true },
+  untrack: { state: states.untracked, due: null, ended_at: 'now', context: null, is_proven: true, ...notDelivered },
+  end: { state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', is_proven: true, ...waiting },
   endLink: { state: states.done, due: null, ended_at: 'now' },
   /** The status of an ended job could not be fetched. */
-  followAgain: { state: states.tracking, outcome: null, ended_at: null, end_id: null, step: 1 },
-  handle: { state: states.done, ended_at: 'now', ...noFailure },
-  bury: { state: states.dead, ended_at: 'now' },
+  followAgain: { state: states.tracking, outcome: null, ended_at: null, end_id: null, step: 1, ...notDelivered },
+  handle: { state: states.done, ended_at: 'now', ...noFailure, ...notDelivered },
+  bury: { state: states.dead, ended_at: 'now', ...notDelivered },
   /** A dead letter is handed over again. */
-  revive: { state: states.handingOver, ended_at: 'now', end_id: 'id', attempts: 0, ...noFailure },
+  revive: { state: states.handingOver, ended_at: 'now', end_id: 'id', attempts: 0, ...noFailure, ...waiting },
 } as const;
 
 /** What changes in a row with a step. */
 export type Step = Readonly<Record<string, number | string | boolean | null>>;
 
-/** The queue that has the messages of completions. */
-export const queue = 'completions';
-
-/** The largest number of completions whose messages are checked or sent in one transaction. */
+/** The largest number of dead letters that one statement hands over again. */
 export const batchSize = 500;
 
 /** The limit of requests per second, if none was given. */
@@ -91,3 +91,16 @@ export const maxDropped = 10;
 export function lateWaitsOf({ maxDelayMs }: { readonly maxDelayMs: number }) {
   return { firstLateMs: Math.min(maxDelayMs, 30_000), lateMs: Math.min(maxDelayMs, 330_000) };
 }
+
+/** The time, in ms, that one request may take. */
+export const requestMs = 20_000;
+
+/**
+ * How long, in ms, a delivery may take before its handler begins. This time includes the wait for the token bucket, the
+ * delivery's request, and two statements.
+ */
+export const beforeHandlerMs = maxDebtSeconds * 1_000 + requestMs + 5_000;
+
+/** The lease of a delivery, in ms. */
+export const leaseMsOf = ({ handlerTimeoutMs }: { readonly handlerTimeoutMs: number }) =>
+  handlerTimeoutMs + beforeHandlerMs;

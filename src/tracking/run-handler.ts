@@ -10,10 +10,8 @@ import { type Context, contextOf, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
 import type { Handled } from './instruments.js';
 import { letOthersRun } from './pause.js';
-import type { BossMessage } from './peers.js';
-import { requestMs } from './poll.js';
 import { jobOf } from './rows.js';
-import { outcomes } from './rules.js';
+import { outcomes, requestMs } from './rules.js';
 import type { Row } from './sql.js';
 import type { Completion, Json } from './types.js';
 
@@ -32,11 +30,12 @@ interface Progress {
   keepLate(done: Settled): void;
 }
 
-/** A message, its row, and the number of this attempt, from 1. An attempt begins when the handler begins. */
+/** A completion that this process has, and the number of this attempt, from 1. An attempt begins when the handler begins. */
 export interface Delivery {
-  readonly message: BossMessage;
   readonly row: Row;
   readonly key: string;
+  readonly endId: string;
+  readonly leaseId: string;
   readonly attempt: number;
 }
 
@@ -46,24 +45,22 @@ export interface Plan {
   readonly waitMs: number | null;
   /**
    * The latest time at which the handler may begin, by the monotonic clock. After this time, another process may
-   * deliver the message.
+   * deliver the completion.
    */
   readonly beginBy: number;
 }
 
 /** The result of a delivery. */
 export type Settled =
-  | { readonly is: 'gone'; readonly message: BossMessage }
   /** The process stops before the handler begins. */
-  | { readonly is: 'returned'; readonly message: BossMessage }
-  | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage; readonly handled: Handled }
-  | { readonly is: 'again'; readonly delivery: Delivery; readonly message: BossMessage }
+  | { readonly is: 'returned'; readonly delivery: Delivery }
+  | { readonly is: 'done'; readonly delivery: Delivery; readonly handled: Handled }
+  | { readonly is: 'again'; readonly delivery: Delivery }
   /** It was stored that the handler begins. But this took so long that it was too late for the handler. */
-  | { readonly is: 'unbegun'; readonly delivery: Delivery; readonly message: BossMessage }
+  | { readonly is: 'unbegun'; readonly delivery: Delivery }
   | {
       readonly is: 'failed';
       readonly delivery: Delivery;
-      readonly message: BossMessage;
       readonly error: Failure;
       /** Null if a process died during the last attempt. */
       readonly handled: Handled | null;
@@ -82,30 +79,31 @@ export interface Failure {
 }
 
 /**
- * Creates the function that delivers one message. The function rejects if another process may already deliver the
- * message.
+ * Creates the function that delivers one completion. Its result is null if the completion has gone: it was handled, or its
+ * job was untracked. The function rejects if another process may already deliver the completion.
  */
 export function createHandlerRunner<C extends Json>(
   { settings, report, clock, onCall }: Context,
   health: Health,
   { handler, signal }: Handling<C>,
   { begin, keepLate }: Progress,
-): (message: BossMessage, row: Row, plan: Plan) => Promise<Settled> {
+): (row: Row, plan: Plan) => Promise<Settled | null> {
   return deliver;
 
-  async function deliver(message: BossMessage, row: Row, { waitMs, beginBy }: Plan): Promise<Settled> {
+  async function deliver(row: Row, { waitMs, beginBy }: Plan): Promise<Settled | null> {
     const attempts = numberOf(row, 'attempts');
-    const delivery: Delivery = { message, row, key: String(row.key), attempt: attempts + 1 };
+    const [key, endId, leaseId] = [String(row.key), String(row.end_id), String(row.lease_id)];
+    const delivery: Delivery = { row, key, endId, leaseId, attempt: attempts + 1 };
     // A process died during the last attempt.
     if (row.is_spent === true)
-      return { is: 'failed', delivery: { ...delivery, attempt: attempts }, message, error: timedOut, handled: null };
+      return { is: 'failed', delivery: { ...delivery, attempt: attempts }, error: timedOut, handled: null };
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
-    if (signal.aborted) return { is: 'returned', message };
-    if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
-    if (clock.elapsed() > beginBy) throw new Error('the lease of the message may have ended');
+    if (signal.aborted) return { is: 'returned', delivery };
+    if (asksForStatus(row) && status === null) return { is: 'again', delivery };
+    if (clock.elapsed() > beginBy) throw new Error('the lease may have ended');
     const begun = await begin(delivery, beginBy);
-    if (begun === null) return { is: 'gone', message };
-    if (clock.elapsed() > beginBy) return { is: 'unbegun', delivery, message };
+    if (begun === null) return null;
+    if (clock.elapsed() > beginBy) return { is: 'unbegun', delivery };
     return runHandler({ ...delivery, attempt: numberOf(begun, 'attempts') }, { status, context: contextOf<C>(begun) });
   }
 
@@ -128,7 +126,6 @@ export function createHandlerRunner<C extends Json>(
   }
 
   async function runHandler(delivery: Delivery, given: Given<C>): Promise<Settled> {
-    const { message } = delivery;
     const ending = new AbortController();
     const startedAt = clock.elapsed();
     const onStop = () => ending.abort(signal.reason);
@@ -160,7 +157,7 @@ export function createHandlerRunner<C extends Json>(
     } catch (thrown) {
       failure = isLate ? timedOut : describe(thrown);
       running.then(
-        () => keepLate({ is: 'done', delivery, message, handled: finish('resolved') }),
+        () => keepLate({ is: 'done', delivery, handled: finish('resolved') }),
         () => undefined,
       );
     } finally {
@@ -170,8 +167,8 @@ export function createHandlerRunner<C extends Json>(
     }
     const handled = finish(failure === null ? 'resolved' : isLate ? 'timed_out' : 'rejected');
     report({ type: 'delivery', attempt: delivery.attempt, ...handled });
-    if (failure === null) return { is: 'done', delivery, message, handled };
-    return { is: 'failed', delivery, message, error: failure, handled };
+    if (failure === null) return { is: 'done', delivery, handled };
+    return { is: 'failed', delivery, error: failure, handled };
   }
 }
 

@@ -12,7 +12,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { Database } from './database.js';
 import type { StoredSettings } from './options.js';
 import { defaultRate, kinds } from './rules.js';
-import { longStatementMs, type Row, type Sql, type Transaction, type TransactionalSql } from './sql.js';
+import { longStatementMs, type Row, type Sql, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
 import { changes } from './table-changes.js';
 import { assertFits, misfitOf } from './versions.js';
@@ -53,8 +53,7 @@ export function createTables(schema: string): readonly string[] {
   storage_since timestamptz,
   storage_failed_at timestamptz,
   told_credit double precision not null default 1,
-  kept_at timestamptz not null default now(),
-  clock_at timestamptz not null default now()
+  kept_at timestamptz not null default now()
 ) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0)`,
     `create table ${schema}.tracked (
   key uuid primary key,
@@ -66,6 +65,8 @@ export function createTables(schema: string): readonly string[] {
   told_signed_at timestamptz,
   ended_at timestamptz,
   end_id uuid,
+  deliver_at timestamptz,
+  lease_id uuid,
   polls integer not null default 0,
   attempts integer not null default 0,
   missing integer not null default 0,
@@ -96,6 +97,7 @@ export function createTables(schema: string): readonly string[] {
   where due is not null and not is_proven`,
     `create index tracked_told_due on ${schema}.tracked (due)
   where due is not null and not is_proven and told_at is not null`,
+    `create index tracked_deliver on ${schema}.tracked (deliver_at) where deliver_at is not null`,
     `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
     `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null and kind = ${kinds.job}`,
     `create index tracked_links on ${schema}.tracked (link_ref_id) where kind = ${kinds.link}`,
@@ -189,7 +191,7 @@ where n.nspname = $1 and c.relname = $2`;
 /** Reads the version, the environment, the partner id and the rate of the tables. Null if they are missing. */
 async function look(sql: Sql, schema: string): Promise<Row | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
-  const columns = `version, environment, partner_id, rate, ${misfitOf('f', schema, null)} as misfit`;
+  const columns = `version, environment, partner_id, rate, ${misfitOf('f')} as misfit`;
   return (await sql.run(`select ${columns} from ${quote(schema)}.fleet f`))[0] ?? null;
 }
 
@@ -242,7 +244,7 @@ export async function changeTables(sql: TransactionalSql, schema: string): Promi
 export async function changeSchema<T>(
   sql: TransactionalSql,
   schema: string,
-  work: (inside: Transaction) => Promise<T>,
+  work: (inside: Sql) => Promise<T>,
 ): Promise<T> {
   try {
     return await sql.transaction(async (inside) => {

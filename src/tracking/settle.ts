@@ -1,17 +1,14 @@
 /**
- * Stores that handlers begin, and the results of deliveries. The result of a delivery and the new state of its message
- * are written in one transaction, so they always agree.
+ * Stores that handlers begin, and the results of deliveries. Each result is one statement, which changes nothing if the
+ * delivery has lost its completion, so it can be sent again.
  *
  * @module
  */
 
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
-import type { HandOver } from './hand-over.js';
-import type { BossMessage } from './peers.js';
-import { queue } from './rules.js';
 import type { Delivery, Settled } from './run-handler.js';
-import type { Row, Transaction } from './sql.js';
+import type { Row } from './sql.js';
 
 /** Stores the progress of deliveries. */
 export interface Settler {
@@ -29,19 +26,13 @@ export interface Settler {
 }
 
 /** A step of a delivery. */
-type Step = Settled | { readonly is: 'begins'; readonly delivery: Delivery; readonly message: BossMessage };
+type Step = Settled | { readonly is: 'begins'; readonly delivery: Delivery };
 
-/** The rows of the handlers that may begin. */
-type Begun = ReadonlyMap<string, Row>;
-
-/** What a batch has stored: the handlers that may begin, and the attempts of each new dead letter, by its message. */
+/** What a batch has stored, by the leases: the handlers that may begin, and the new dead letters. */
 interface Stored {
-  readonly begun: Begun;
-  readonly dead: ReadonlyMap<string, number>;
+  readonly begun: ReadonlyMap<string, Row>;
+  readonly dead: ReadonlySet<string>;
 }
-
-/** After these steps, the message is not needed any more. A failed delivery needs it, except after the last attempt. */
-const ending: ReadonlySet<Step['is']> = new Set(['gone', 'done', 'again']);
 
 /** How long, in ms, the process waits before it tries again to store something. */
 const againMs = 250;
@@ -49,17 +40,16 @@ const againMs = 250;
 /** Creates the batches that store the progress of deliveries. `signal` ends the waits for the database. */
 export function createSettler(
   { settings, database, statements, report, storage, clock, random }: Context,
-  { boss }: HandOver,
   signal: AbortSignal,
 ): Settler {
   const batches = createBatches(store);
   return {
     async begin(delivery, until) {
-      const { begun } = await keepAdding({ is: 'begins', delivery, message: delivery.message }, until);
-      return begun.get(fetchOf(delivery)) ?? null;
+      const { begun } = await keepAdding({ is: 'begins', delivery }, until);
+      return begun.get(delivery.leaseId) ?? null;
     },
     async settle(settled, until) {
-      return (await keepAdding(settled, until)).dead.has(settled.message.id);
+      return (await keepAdding(settled, until)).dead.has(settled.delivery.leaseId);
     },
   };
 
@@ -77,47 +67,32 @@ export function createSettler(
   }
 
   async function store(steps: readonly Step[]): Promise<Stored> {
-    const beginning = deliveriesOf(steps, 'begins');
-    const begins = [listAttempts(beginning), listKeys(beginning)];
-    if (beginning.length === steps.length)
-      return { begun: readBegun(await database.run(statements.begin, begins)), dead: new Map() };
-    const stored = await database.transaction(async (inside) => {
-      const done = deliveriesOf(steps, 'done');
-      const rows = await inside.run(statements.settle, [listKeys(done), listEnds(done), ...begins]);
-      const again = deliveriesOf(steps, 'again');
-      if (again.length > 0) await inside.run(statements.followAgain, [listAttempts(again), listKeys(again)]);
-      const unbegun = deliveriesOf(steps, 'unbegun');
-      if (unbegun.length > 0) await inside.run(statements.unbegin, [listAttempts(unbegun), listKeys(unbegun)]);
-      const failed = steps.filter((item) => item.is === 'failed');
-      const dead = await bury(inside, failed);
-      const failing = failed.filter(({ message }) => !dead.has(message.id));
-      const finished = steps.filter(({ is, message }) => ending.has(is) || (is === 'failed' && dead.has(message.id)));
-      // pg-boss changes a message only if no process has fetched it since.
-      const within = { db: inside.boss };
-      if (finished.length > 0) await boss.complete(queue, finished.map(attemptOf), null, within);
-      const returned = [...failing, ...unbegun, ...steps.filter(({ is }) => is === 'returned')].map(attemptOf);
-      if (returned.length > 0) await boss.fail(queue, returned, null, within);
-      for (const { message, delivery } of failing) {
-        const startAfter = retryMs(delivery.attempt) / 1_000;
-        await boss.update(queue, undefined, { ...within, id: message.id, startAfter });
-      }
-      return { begun: readBegun(rows), dead };
-    });
-    for (const attempts of stored.dead.values()) report({ type: 'dead', attempts });
-    return stored;
+    const of = (...kinds: readonly Step['is'][]) => steps.filter(({ is }) => kinds.includes(is));
+    const done = of('done').map(({ delivery }) => delivery);
+    const begins = of('begins');
+    let begun: readonly Row[] = [];
+    if (done.length + begins.length > 0) {
+      const ends = done.map(({ endId }) => endId);
+      begun = await database.run(statements.settle, [
+        listKeys(done),
+        JSON.stringify(ends),
+        ...listOf(begins, () => ({})),
+      ]);
+    }
+    await write(statements.followAgain, of('again'), () => ({}));
+    const failed = of('failed');
+    const last = failed.filter(({ delivery }) => delivery.attempt >= settings.maxAttempts);
+    const dead = await write(statements.bury, last, (step) => (step.is === 'failed' ? step.error : {}));
+    for (const row of dead) report({ type: 'dead', attempts: numberOf(row, 'attempts') });
+    await write(statements.giveUpLease, [...failed, ...of('unbegun', 'returned')], ({ is, delivery }) => ({
+      wait_ms: is === 'failed' ? retryMs(delivery.attempt) : 0,
+      unbegun: is === 'unbegun' ? 1 : 0,
+    }));
+    return { begun: new Map(begun.map((row) => [leaseIn(row), row])), dead: new Set(dead.map(leaseIn)) };
   }
 
-  /** Buries completions after their last attempt. Returns the attempts of each one, by the id of its message. */
-  async function bury(
-    inside: Transaction,
-    failed: readonly (Settled & { readonly is: 'failed' })[],
-  ): Promise<ReadonlyMap<string, number>> {
-    const last = failed.filter(({ delivery }) => delivery.attempt >= settings.maxAttempts);
-    if (last.length === 0) return new Map();
-    const rows = last.map(({ delivery, error }) => ({ ...attemptRow(delivery), ...error }));
-    const keys = listKeys(last.map(({ delivery }) => delivery));
-    const dead = await inside.run(statements.bury, [JSON.stringify(rows), keys]);
-    return new Map(dead.map((row) => [String(row.end_id), numberOf(row, 'attempts')]));
+  async function write(text: string, steps: readonly Step[], more: (step: Step) => object): Promise<readonly Row[]> {
+    return steps.length === 0 ? [] : database.run(text, listOf(steps, more));
   }
 
   /** Calculates the wait before the next attempt. It is random, so that not all failed completions come at once. */
@@ -127,38 +102,25 @@ export function createSettler(
   }
 }
 
-function deliveriesOf(steps: readonly Step[], is: 'begins' | 'done' | 'again' | 'unbegun'): readonly Delivery[] {
-  return steps.flatMap((step) => (step.is === is ? [step.delivery] : []));
-}
-
-function readBegun(rows: readonly Row[]): Begun {
-  return new Map(rows.map((row) => [`${row.end_id} ${row.retry_count}`, row]));
-}
-
-/** Distinguishes deliveries of the same message: after its lease, the same process may fetch it again. */
-function fetchOf({ message }: Delivery): string {
-  return `${message.id} ${message.retryCount}`;
-}
+const leaseIn = (row: Row) => String(row.lease_id);
 
 /** A delivery in the parameters of a statement. */
-export type AttemptRow = ReturnType<typeof attemptRow>;
-
-function attemptRow({ key, message, attempt }: Delivery) {
-  return { key, end_id: message.id, attempt, retry_count: message.retryCount };
+export interface AttemptRow {
+  readonly key: string;
+  readonly lease_id: string;
+  readonly attempt: number;
 }
 
-function listAttempts(deliveries: readonly Delivery[]): string {
-  return JSON.stringify(deliveries.map(attemptRow));
+/** The parameters of a statement: the deliveries, and their keys in order, so that no two statements wait for each other. */
+function listOf(steps: readonly Step[], more: (step: Step) => object): readonly [rows: string, keys: string] {
+  const deliveries = steps.map(({ delivery }) => delivery);
+  const rows = steps.map((step): AttemptRow => {
+    const { key, leaseId, attempt } = step.delivery;
+    return { key, lease_id: leaseId, attempt, ...more(step) };
+  });
+  return [JSON.stringify(rows), listKeys(deliveries)];
 }
 
 function listKeys(deliveries: readonly Delivery[]): string {
   return JSON.stringify(deliveries.map(({ key }) => key).sort());
-}
-
-function listEnds(deliveries: readonly Delivery[]): string {
-  return JSON.stringify(deliveries.map(({ message }) => message.id));
-}
-
-function attemptOf({ message: { id, retryCount } }: { readonly message: BossMessage }) {
-  return { id, retryCount };
 }

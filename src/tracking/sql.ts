@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { BossDatabase } from './peers.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlRunner } from './types.js';
 
@@ -26,32 +25,24 @@ export interface Sql {
   run(text: string, values?: readonly unknown[], limitMs?: number): Promise<readonly Row[]>;
 }
 
-/** Runs statements inside a transaction. pg-boss can take part in the transaction. */
-export interface Transaction extends Sql {
-  readonly boss: BossDatabase;
-}
-
-/** Runs statements and transactions. pg-boss can use the same database. */
+/** Runs statements and transactions. */
 export interface TransactionalSql extends Sql {
   /** Runs `work` in a transaction. If `work` rejects, the transaction is rolled back. */
-  transaction<T>(work: (inside: Transaction) => Promise<T>): Promise<T>;
-  readonly boss: BossDatabase;
+  transaction<T>(work: (inside: Sql) => Promise<T>): Promise<T>;
 }
 
 /** The loops that work in this process. */
 export interface Loops {
-  /** Looks for polls and messages at once. */
+  /** Looks for polls and completions at once. */
   wake(): void;
-  /** Looks for messages at once. */
-  deliver(): void;
   /** Says whether they have begun, and do not stop. */
   isWorking(): boolean;
   /** Says whether all of them wait for the clock. */
   isIdle(): boolean;
 }
 
-/** The place where a tracker stores its rows and messages. */
-export interface Storage extends TransactionalSql {
+/** The place where a tracker stores its rows. */
+export interface Storage extends Sql {
   /** Runs statements in a caller's transaction. */
   within(db: SqlRunner): Sql;
   /**
@@ -88,8 +79,6 @@ export function rejectAfterClose<T extends Storage>(database: T): T {
   return {
     ...database,
     run: (...given) => runIfOpen(() => database.run(...given)),
-    transaction: (work) => runIfOpen(() => database.transaction(work)),
-    boss: { executeSql: (...given) => runIfOpen(() => database.boss.executeSql(...given)) },
     close() {
       isClosed = true;
       return database.close();

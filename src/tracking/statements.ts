@@ -9,8 +9,6 @@
 
 import type { StoredSettings } from './options.js';
 import { createCallbackStatements } from './statements/callbacks.js';
-import { createClockStatements } from './statements/clock.js';
-import { createControlStatements } from './statements/controls.js';
 import { createDeliveryStatements } from './statements/deliveries.js';
 import { createExpressions } from './statements/expressions.js';
 import { createFleetStatements } from './statements/fleet.js';
@@ -20,18 +18,13 @@ import { createPollStatements } from './statements/polls.js';
 /** The SQL of all statements on a schema. */
 export type Statements = ReturnType<typeof createStatements>;
 
-/**
- * Creates the SQL of all statements on a schema. `bossVersion` is the version of pg-boss's tables that this process needs;
- * null if it is not compared.
- */
-export function createStatements(settings: StoredSettings, bossVersion: number | null = null) {
-  const expressions = createExpressions(settings, bossVersion);
+/** Creates the SQL of all statements on a schema. */
+export function createStatements(settings: StoredSettings) {
+  const expressions = createExpressions(settings);
   return {
     ...createJobStatements(settings, expressions),
     ...createCallbackStatements(settings, expressions),
     ...createPollStatements(expressions),
-    ...createClockStatements(settings, expressions),
-    ...createControlStatements(expressions),
     ...createDeliveryStatements(settings, expressions),
     ...createFleetStatements(settings, expressions),
   };

@@ -22,8 +22,8 @@ const anyTask = 'use the tracker';
  *   code of the connection error. For a folder: its files are damaged, or other users of the machine may use it; then
  *   `retryable` is false.
  * - `locked`: another process, or another tracker of this process, uses the folder.
- * - `not_migrated`: tables or queues of the tracker or of pg-boss are missing, or belong to an older version.
- * - `newer`: the tables belong to a newer version of this package, or of pg-boss.
+ * - `not_migrated`: tables of the tracker are missing, or belong to an older version.
+ * - `newer`: the tables belong to a newer version of this package.
  * - `peer_missing`: a package is not installed.
  */
 export class HostedStorageError extends HostedError {

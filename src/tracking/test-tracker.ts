@@ -26,8 +26,7 @@ export interface TestTracker<C extends Json = Json> extends Tracker<C> {
 }
 
 /**
- * Creates a tracker that stores its jobs in memory, and works while the test clock moves. It needs neither a database
- * nor pg-boss. It polls, hands over and retries as the tracker of `createTracker` does, but each random wait has its
+ * Creates a tracker that stores its jobs in memory, and works while the test clock moves. It needs no database. It polls, hands over and retries as the tracker of `createTracker` does, but each random wait has its
  * middle length, and the option `db` of its methods is not used.
  *
  * @param options - The client, the clock, and the settings for following jobs.
@@ -60,10 +59,10 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
   const waitingClock = createWaitingClock(own);
   const random = () => 0.5;
   const storage = createMemoryStorage(settings, waitingClock, random);
-  const { database, statements, queue } = storage;
+  const { database, statements } = storage;
   const log = createLog(settings.logger ?? optionsOf(settings.client).logger);
   const context = createContext({ settings, database, statements, log, clock: waitingClock, random, onCall });
-  const tracker = createWorkingTracker<C>(context, async () => queue);
+  const tracker = createWorkingTracker<C>(context);
   const stepMs = Math.ceil(1_000 / (settings.maxRequestsPerSecond ?? defaultRate));
   return { ...tracker, drain };
 

@@ -207,7 +207,7 @@ export interface TrackerStats {
   readonly requestsSent: number;
   /**
    * A problem that affects all jobs, such as a wrong key or an outage. During a problem, only one job at a time is
-   * polled. The code `'storage'` is an exception: it means that pg-boss or the work in the background cannot use the
+   * polled. The code `'storage'` is an exception: it means that the work in the background cannot use the
    * database. `'newer'` means that the tables are newer than this process
    * can use, so that this process takes no work. Null if there is no problem.
    */

@@ -7,13 +7,11 @@
 import { HostedConfigError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { withSignals, withTimeout } from '../runtime/clock.js';
-import { lazy } from '../runtime/lazy.js';
 import { instruments } from '../runtime/tracing-channel.js';
 import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
 import { createDeliveries } from './deliver.js';
 import { createFollower } from './follow.js';
-import { createHandOver, type HandOver } from './hand-over.js';
 import { createHealth } from './health.js';
 import { createHousekeeping } from './housekeeping.js';
 import {
@@ -28,7 +26,6 @@ import {
 import { type Instruments, type Observable, readTrace } from './instruments.js';
 import { createKey } from './keys.js';
 import { createPause, type Loop, letOthersRun } from './pause.js';
-import type { Queue } from './peers.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize } from './rules.js';
 import type { Handling } from './run-handler.js';
@@ -42,7 +39,6 @@ import { assertFits } from './versions.js';
 interface Work {
   readonly follower: Loop;
   readonly deliveries: Loop;
-  readonly handOver: HandOver;
   readonly housekeeping: Loop;
 }
 
@@ -55,18 +51,12 @@ const graceMs = 2_000;
 /** How often, in ms, a process that only tracks and receives compares the version of the tables. */
 const compareMs = 60_000;
 
-/** Creates a tracker on a database that is ready. `openQueue` opens the queue of its messages. */
-export function createWorkingTracker<C extends Json>(
-  context: Context,
-  openQueue: (options: { readonly works: boolean }) => Promise<Queue>,
-): Tracker<C> {
+/** Creates a tracker on a database that is ready. */
+export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
   const { settings, database, statements, storage, clock } = context;
   const { environment } = settings.client;
   const { readTrack, readLink } = createTrackInput(clock.now);
   const ending = new AbortController();
-  // In a process that never calls `onCompletion()`, `retry()` starts pg-boss with this function.
-  const loadHandOver = lazy(() => openHandOver({ works: false }));
-  let isIdleNeeded = false;
   /** A call of `work()` that runs. */
   let shift: { readonly end: () => void; readonly ended: Promise<unknown> } | null = null;
   let beginning: Promise<void> | null = null;
@@ -103,10 +93,6 @@ export function createWorkingTracker<C extends Json>(
     },
   };
   return tracker;
-
-  async function openHandOver(options: { readonly works: boolean }): Promise<HandOver> {
-    return createHandOver(context, await openQueue(options), () => work?.deliveries.wake());
-  }
 
   async function track(
     given: JobToTrack<C> | readonly JobToTrack<C>[],
@@ -148,8 +134,8 @@ export function createWorkingTracker<C extends Json>(
     if (typeof handler !== 'function' || !mayBegin) {
       throw createBusyError(message);
     }
-    beginning = openHandOver({ works: true }).then((handOver) => {
-      work = begin(context, handOver, { handler, signal: ending.signal });
+    beginning = checkTables().then(() => {
+      work = begin(context, { handler, signal: ending.signal });
     });
     try {
       await beginning;
@@ -178,14 +164,10 @@ export function createWorkingTracker<C extends Json>(
     const ended = withSignals([signal, ending.signal], async (own) => {
       if (own.aborted) return;
       own.addEventListener('abort', pause.wake);
-      const handOver = await openHandOver({ works: true });
-      try {
-        work = begin(counting, handOver, { handler, signal: own });
-        await pause.sleep(Math.max(0, endsAt - clock.elapsed()));
-        await drainWork(work);
-      } finally {
-        await handOver.stop();
-      }
+      await checkTables();
+      work = begin(counting, { handler, signal: own });
+      await pause.sleep(Math.max(0, endsAt - clock.elapsed()));
+      await drainWork(work);
       await database.rest();
     });
     // `onCompletion()` and another `work()` see that this process works. A failure is thrown below.
@@ -203,22 +185,21 @@ export function createWorkingTracker<C extends Json>(
     }
   }
 
-  function begin(context: Context, handOver: HandOver, { handler, signal }: Handling<C>): Work {
+  function begin(context: Context, { handler, signal }: Handling<C>): Work {
     const health = createHealth(context);
-    const deliveries = createDeliveries<C>(context, handOver, health, { handler, signal });
-    const follower = createFollower(context, handOver, health, signal);
-    const housekeeping = createHousekeeping(context, handOver);
+    const deliveries = createDeliveries<C>(context, health, { handler, signal });
+    const follower = createFollower(context, deliveries.wake, health, signal);
+    const housekeeping = createHousekeeping(context);
     const loops = [follower, deliveries, housekeeping];
     database.watch?.({
       wake() {
         follower.wake();
         deliveries.wake();
       },
-      deliver: deliveries.wake,
       isWorking: () => work !== null && stopping === null,
       isIdle: () => loops.every((loop) => loop.isIdle()),
     });
-    return { follower, deliveries, handOver, housekeeping };
+    return { follower, deliveries, housekeeping };
   }
 
   async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {
@@ -229,19 +210,14 @@ export function createWorkingTracker<C extends Json>(
 
   async function retry(given: readonly string[] | 'all'): Promise<number> {
     const keys = readKeys(given);
-    isIdleNeeded ||= work === null;
-    const handOver = work?.handOver ?? (await loadHandOver().catch(throwStorageError));
     const dead =
       keys === 'all'
         ? (await database.run(statements.deadKeys, [], longStatementMs)).map(({ key }) => String(key))
         : keys;
     let revived = 0;
     for (let at = 0; at < dead.length; at += batchSize) {
-      revived += await database.transaction(async (inside) => {
-        const rows = await inside.run(statements.revive, [JSON.stringify(dead.slice(at, at + batchSize))]);
-        await handOver.send(inside, rows);
-        return rows.length;
-      });
+      const rows = await database.run(statements.revive, [JSON.stringify(dead.slice(at, at + batchSize))]);
+      revived += rows.length;
       work?.deliveries.wake();
       await letOthersRun();
     }
@@ -261,7 +237,6 @@ export function createWorkingTracker<C extends Json>(
     await resolveWithin(timeoutMs + graceMs, drain());
     cancel();
     storage.stop();
-    await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));
     await resolveWithin(graceMs, database.close());
   }
 
@@ -269,7 +244,6 @@ export function createWorkingTracker<C extends Json>(
     shift?.end();
     await shift?.ended;
     await beginning?.catch(() => undefined);
-    if (isIdleNeeded) await loadHandOver().catch(() => undefined);
     if (work) await drainWork(work);
   }
 
@@ -286,23 +260,22 @@ export function createWorkingTracker<C extends Json>(
     await withTimeout({ clock, ms, timedOut: () => new Error('it takes too long') }, () => work).catch(() => undefined);
   }
 
-  function throwStorageError(error: unknown): never {
-    throw toStorageError(error);
-  }
-
   function sqlOf(db?: SqlRunner): Sql {
     void noticeNewer().catch(() => undefined);
     return db ? database.within(db) : database;
+  }
+
+  async function checkTables(): Promise<void> {
+    assertFits((await database.run(statements.compare))[0]);
   }
 
   /** Logs and reports tables that are newer. A process that works finds them with each batch of polls. */
   async function noticeNewer(): Promise<void> {
     if (work !== null || database.watch || clock.elapsed() - comparedAt < compareMs) return;
     comparedAt = clock.elapsed();
-    const [row] = await database.run(statements.compare);
     const effect = 'what is tracked and received here may not fit the tables';
     try {
-      assertFits(row);
+      await checkTables();
       storage.worked(effect);
     } catch (error) {
       storage.failed(effect, error);

@@ -138,7 +138,6 @@ test('tracking without its packages names the first, and the command that instal
   expect({ code: await code, ...streams }).toEqual({
     code: 1,
     stdout: '',
-    stderr:
-      'Cannot create a tracker: the package "pg-boss" is not installed, or cannot be loaded: npm install pg-boss@12.38.0\n',
+    stderr: 'Cannot create a tracker: the package "pg" is not installed, or cannot be loaded: npm install pg\n',
   });
 }, 30_000);

@@ -24,18 +24,6 @@ vi.mock('pg', () => ({
   },
 }));
 
-vi.mock('pg-boss', async (importOriginal) => {
-  const original = await importOriginal<typeof import('pg-boss')>();
-  return {
-    ...original,
-    PgBoss: class extends original.PgBoss {
-      constructor() {
-        super({ db: original.fromPglite(postgres), backend: 'pglite', supervise: false, schedule: false });
-      }
-    },
-  };
-});
-
 // It takes seconds to open.
 beforeAll(() => postgres.waitReady, 60_000);
 
@@ -186,18 +174,6 @@ test('Hono on Workers takes its secrets from the bindings, and 1.5 MB', async ()
 });
 
 // The cron script needs a PostgreSQL server: `npm run check:consumers`.
-test('pg-boss: a callback of 1.5 MB is a job of two ids, which a worker asks about', async () => {
-  const { boss, POST } = await import('../../examples/recipes/pg-boss.ts');
-  onTestFinished(() => boss.stop({ graceful: false }));
-  const job = completedJob();
-
-  expect(await deliverTwo(job, POST)).toEqual([200, 401]);
-  await vi.waitFor(() => expect(printed).toEqual(['the job is succeeded']), { timeout: 20_000 });
-
-  const queued = await boss.findJobs('verifications');
-  expect(queued.map(({ data }) => data)).toEqual([{ userId: job.userId, jobId: job.jobId }]);
-}, 30_000);
-
 test('BullMQ: a callback of 1.5 MB is a job of two ids, which a worker asks about', {
   tags: ['redis'],
   timeout: 30_000,

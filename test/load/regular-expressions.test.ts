@@ -27,7 +27,6 @@ const others: Readonly<Record<string, string>> = {
   '([\\w.@+-]{1,80}:\\d+:\\d+)\\)?$': 'errors/caller-frames.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
   '[-:]|\\.\\d+': 'testing/job-records.ts',
-  'SET LOCAL lock_timeout = \\d+': 'tracking/pg-boss.ts',
   // It is tried at the beginning of a name alone. No character of a name ends it, and a quoted value can be divided in
   // one way.
   '(?<![\\w-])(?=[\\w-]*(?:sig|key|secret|token|passw|auth))([\\w-]+["\']?\\s*[:=]\\s*)("(?:[^"\\\\]|\\\\.)*"?|\'[^\']*\'?|[^\\s"\'&,;}]+)':
@@ -41,8 +40,6 @@ const others: Readonly<Record<string, string>> = {
   '^https?:\\/\\/([^/?#]*)(.*)$': 'sandbox/request-check.ts',
   // It is tried at the beginning alone, and nothing that a repeated part can match follows this part.
   '^(?=\\s*\\S)(?:memory:\\/\\/|(?![a-z-]+:\\/\\/))': 'tracking/options.ts',
-  // It reads SQL of pg-boss, which nobody else writes.
-  "INSERT INTO \\S*version\\(version\\) VALUES \\('(\\d+)'\\)": 'tracking/versions.ts',
 };
 
 interface Expression {

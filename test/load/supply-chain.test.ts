@@ -50,7 +50,7 @@ test('what is bundled is ky, zod and, in the sandbox, hono, and their licences c
       'src/testing/msw.ts',
       'src/tracking/index.ts',
     ],
-    external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite', 'node:*'],
+    external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', '@electric-sql/pglite', 'node:*'],
     format: 'esm',
     bundle: true,
     write: false,

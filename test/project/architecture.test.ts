@@ -156,7 +156,6 @@ test.each([
   ['tweetnacl', ['signing/ed25519-backend.ts']],
   ['msw', ['testing/msw.ts']],
   ['pg', ['tracking/peers.ts']],
-  ['pg-boss', ['tracking/peers.ts']],
   ['@electric-sql/pglite', ['tracking/peers.ts']],
 ])('%s is imported in one file', (name, files) => {
   expect(importersOf(name)).toEqual(files);
@@ -200,17 +199,7 @@ test('what callers give is checked as a copy: `inputObject` alone makes a schema
 });
 
 test('no other package is imported', () => {
-  const known = [
-    '@electric-sql/pglite',
-    '@opentelemetry/api',
-    'hono',
-    'ky',
-    'msw',
-    'pg',
-    'pg-boss',
-    'tweetnacl',
-    'zod',
-  ];
+  const known = ['@electric-sql/pglite', '@opentelemetry/api', 'hono', 'ky', 'msw', 'pg', 'tweetnacl', 'zod'];
   const packages = sources.flatMap((source) => source.packages).filter((name) => !name.startsWith('node:'));
   const nameOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/');
 
@@ -277,7 +266,7 @@ test('nothing outside tracking imports it, but a command that loads it when it r
   const all = sources.filter(
     ({ path, files }) => !path.startsWith('tracking/') && files.some((file) => file.startsWith('tracking/')),
   );
-  // OpenTelemetry imports types, so that neither pg nor pg-boss is needed.
+  // OpenTelemetry imports types, so that pg is not needed.
   const isOfTypes = ({ path, text }: (typeof all)[number]) =>
     path.startsWith('opentelemetry/') && !/^import (?!type )[^;]*'\.\.\/tracking\//m.test(text);
   const importers = all.filter((source) => !isOfTypes(source));
@@ -372,7 +361,7 @@ test('a bundle of the main entry for browsers has nothing of Node and nothing of
   const code = outputFiles.map(({ text }) => text).join('\n');
   expect(code).toContain('HostedClient');
   expect(code).not.toMatch(/node:/);
-  expect(code).not.toMatch(/\bmsw\b|pg-boss|pglite|'pg'|"pg"/);
+  expect(code).not.toMatch(/\bmsw\b|pglite|'pg'|"pg"/);
   expect(
     Object.keys(metafile.inputs).filter((path) =>
       /node_modules\/(?:hono|msw)\/|src\/(?:cli|sandbox|testing)\//.test(path),

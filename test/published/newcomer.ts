@@ -52,9 +52,7 @@ async function doWithoutMsw(cwd: string): Promise<string | null> {
 
 /** None of the packages of tracking was installed, and who tracks is told which to install. */
 async function doWithoutDatabase(cwd: string): Promise<string | null> {
-  const installed = ['pg', 'pg-boss', '@electric-sql/pglite'].filter((name) =>
-    existsSync(join(cwd, 'node_modules', name)),
-  );
+  const installed = ['pg', '@electric-sql/pglite'].filter((name) => existsSync(join(cwd, 'node_modules', name)));
   if (installed.length > 0) return `${installed.join(', ')} came along`;
   await writeFiles(cwd, {
     'track.mjs': `import { HostedClient } from 'hosted-client';
@@ -66,8 +64,7 @@ const error = await createTracker({ client, connectionString: 'postgresql://127.
 console.log(error.code, error.reason, error.message);
 `,
   });
-  const told =
-    /^storage peer_missing Cannot create a tracker: the package "pg-boss" .*: npm install pg-boss@12\.38\.0$/;
+  const told = /^storage peer_missing Cannot create a tracker: the package "pg" .*: npm install pg$/;
   return printsJust(told, process.execPath, ['track.mjs'], { cwd });
 }
 

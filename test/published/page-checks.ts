@@ -202,7 +202,6 @@ const importedByExamples = [
   'ioredis',
   'msw',
   'pg',
-  'pg-boss',
   'reflect-metadata',
   'rxjs',
   'server-only',

@@ -120,11 +120,6 @@ const onPostgres: readonly Recipe[] = [
     ...recipe('cron.ts'),
     look: runScriptTwice,
   },
-  {
-    name: 'pg-boss',
-    ...recipe('pg-boss.ts'),
-    look: queueInPostgres,
-  },
 ];
 
 const onRedis: readonly Recipe[] = [
@@ -213,16 +208,6 @@ async function runScriptTwice(cwd: string, env: Variables, service: MockService)
   });
 }
 
-async function queueInPostgres(cwd: string, env: Variables, service: MockService): Promise<string | null> {
-  return withPostgres(async ({ connectionString, pool }) => {
-    const queued = async () => {
-      const { rows } = await pool.query("select data from pgboss.job where name = 'verifications'");
-      return (rows as { data: JobRef }[]).map(({ data }) => data);
-    };
-    return queueOne('pg-boss', { cwd, env: { ...env, DATABASE_URL: connectionString }, service, queued });
-  });
-}
-
 async function queueInRedis(cwd: string, env: Variables, service: MockService): Promise<string | null> {
   const redis = await startRedis();
   const queue = new Queue<JobRef>('verifications', { connection: { url: redis.url } });
@@ -277,7 +262,7 @@ await tracker.track({ userId: process.env.USER_ID, jobId: process.env.JOB_ID });
 
 async function makeTables(tarball: string): Promise<string | null> {
   const cwd = await makeProject('tables-by-command', { 'package.json': '{"private":true}', 'worker.mjs': worker });
-  await install(cwd, [tarball, ...['pg', 'pg-boss'].map(tested)]);
+  await install(cwd, [tarball, tested('pg')]);
   return withPostgres(async ({ connectionString, pool }) => {
     await mustRun('npx', ['hosted-client', 'tracking', 'migrate'], { cwd, env: { DATABASE_URL: connectionString } });
     await pool.query('create role app login');

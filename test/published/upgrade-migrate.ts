@@ -4,4 +4,4 @@ import process from 'node:process';
 import { migrateTracking } from 'hosted-client/tracking';
 
 const { from, to } = await migrateTracking({ connectionString: process.env.DATABASE_URL ?? '', apply: true });
-process.stdout.write(`tables ${from.tables} → ${to.tables}, pg-boss ${from.queue} → ${to.queue}\n`);
+process.stdout.write(`tables ${from} → ${to}\n`);

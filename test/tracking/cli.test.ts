@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
-import boss from 'pg-boss/package.json' with { type: 'json' };
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { command, type Env, envOf } from '../cli/running.js';
 import { newLink } from '../sandbox/running.js';
@@ -228,12 +227,7 @@ describe('on PostgreSQL', { tags: ['postgresql'] }, () => {
 
     expect(await migrate('--check')).toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(
-        new RegExp(
-          `^Tracking tables +none → version 1\nTables of pg-boss +none → version ${boss.pgboss.schema}\nMigration +there is something to do$`,
-          'm',
-        ),
-      ),
+      stdout: expect.stringMatching(/^Tracking tables +none → version 1\nMigration +there is something to do$/m),
     });
     const printed = await migrate('--sql');
     expect(printed).toMatchObject({
@@ -247,8 +241,8 @@ describe('on PostgreSQL', { tags: ['postgresql'] }, () => {
       stdout: expect.stringMatching(/^Migration +nothing to do$/m),
     });
     expect(JSON.parse((await migrate('--json')).stdout)).toMatchObject({
-      from: { tables: 1 },
-      to: { tables: 1 },
+      from: 1,
+      to: 1,
       sql: [],
     });
     const byHand = await command(['tracking', 'migrate', '--schema', 'by_hand', '--check'], {

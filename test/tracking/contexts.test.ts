@@ -99,8 +99,8 @@ onOneDatabase((database) => {
     await tracker.trackLink(victim.refId, { context: 'of another person' });
     const job = world.service.jobs.start();
     await tracker.receive(await forge(job, victim.refId));
-    await world.rows(`update TRACKED set due = now(), deadline = now() - interval '1 hour', late_looks = 10,
-      late_since = now() - interval '11 minutes' where job_id = '${job.jobId}'`);
+    await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_looks = 10,
+      late_since = now() - interval '25 hours' where job_id = '${job.jobId}'`);
     world.fail(fault, job);
 
     await tracker.onCompletion(handler);

@@ -11,7 +11,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { endAbandoned } from '../../src/tracking/pool-sql.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, startCluster } from './databases.ts';
-import { startSilentProxy } from './silent-proxy.ts';
 import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
@@ -111,31 +110,6 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
     await until(async () => (await trackers[0]?.stats())?.handingOver === 0 && completions.length >= 200);
     expect(new Set(completions.map(({ key }) => key)).size).toBe(200);
     expect(world.lines.filter((line) => line.startsWith('warn'))).toEqual([]);
-  });
-
-  test('a worker whose machine falls silent at a commit keeps no lock, and stores its result when it is back', async () => {
-    const world = createWorld(cluster);
-    const proxy = await startSilentProxy(Number(new URL(cluster.connectionString).port));
-    onTestFinished(() => proxy.close());
-    const connectionString = cluster.connectionString.replace(/:\d+\//, `:${proxy.port}/`);
-    // Its statements have no limit of their own. Its own limit is for what it opens while all is silent.
-    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 1_000 });
-    pool.on('error', () => {});
-    const { tracker, completions } = await startWorker(world, { pool, handle: () => proxy.silenceAt('commit') });
-    const job = world.completeJob('approved');
-    await tracker.track(job);
-    await until(() => proxy.isSilent);
-    const message = `select 1 from ${world.schema}_boss.job where state = 'active' for update`;
-    expect(await world.rows(`${message} skip locked`)).toEqual([]);
-
-    // It waits for the lock.
-    expect(await world.rows(message)).toHaveLength(1);
-
-    proxy.recover();
-    await until(async () => (await tracker.get(job).catch(() => null))?.state === 'done');
-    expect(completions).toHaveLength(1);
-    await tracker.stop();
-    await pool.end();
   });
 
   test("a transaction of the tracker is bounded, and the caller's own is not touched", async () => {
@@ -242,9 +216,7 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
     await killing;
 
     // What was under way has a lease: it is over at once.
-    await world.rows(
-      `update ${world.schema}_boss.job set started_on = now() - interval '1 day' where state = 'active'`,
-    );
+    await world.endLeases();
     await until(async () => (await tracker.stats()).handingOver + (await tracker.stats()).tracking === 0);
     const contexts = new Map(completions.map(({ job, context }) => [job?.jobId, context]));
     expect(jobs.map(({ jobId }) => contexts.get(jobId))).toEqual(jobs.map((_, n) => n));

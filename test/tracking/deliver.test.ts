@@ -3,7 +3,7 @@ import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { letOthersRun } from '../../src/tracking/pause.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
+import { collect, createWorld, openTracker, until } from './world.ts';
 
 onOneDatabase((database) => {
   test.each([1, 3])(
@@ -19,8 +19,8 @@ onOneDatabase((database) => {
       await tracker.onCompletion(handler);
       const job = world.completeJob('approved');
       await tracker.track(job);
-      const [queue, waiting] = [`${world.schema}_boss.job`, maxAttempts === 1 ? 'completed' : 'retry'];
-      await until(async () => (await world.rows(`select 1 from ${queue} where state = '${waiting}'`)).length === 1);
+      await until(() => world.events.some(({ type }) => type === 'delivery'));
+      await until(async () => (await world.rows('select 1 from TRACKED where lease_id is null')).length === 1);
       expect(await tracker.deadLetters()).toHaveLength(maxAttempts === 1 ? 1 : 0);
 
       succeed();
@@ -28,8 +28,9 @@ onOneDatabase((database) => {
       await until(async () => (await tracker.get(job))?.state === 'done');
       expect(await tracker.deadLetters()).toEqual([]);
       // The next delivery would begin now.
-      await world.rows(`update ${queue} set start_after = now()`);
-      await until(async () => (await world.rows(`select 1 from ${queue} where state <> 'completed'`)).length === 0);
+      expect(await world.rows('select deliver_at, lease_id from TRACKED')).toEqual([
+        { deliver_at: null, lease_id: null },
+      ]);
       expect(completions).toHaveLength(1);
     },
   );
@@ -70,29 +71,6 @@ onOneDatabase((database) => {
     expect(world.events).toContainEqual(expect.objectContaining({ type: 'delivery', result: 'resolved' }));
     expect(aborted).toEqual([false]);
     await until(async () => (await tracker.get(job))?.state === 'done');
-  });
-
-  test('a message that no tracker has sent is completed, and delays no completion', async () => {
-    const { world, tracker } = await openTracker(createWorld(database));
-    const job = world.completeJob('approved');
-    const [key] = await tracker.track(job);
-    const { completions } = await startWorker(world, { handlerConcurrency: 1 });
-    await until(() => completions.length === 1);
-    const messages = `${world.schema}_boss.job`;
-    const foreign = ['null', '"text"', '[]', '{}', '{"key": 7}', '{"key": "Erika Mustermann"}', `{"key": "${key}"}`];
-
-    for (const data of foreign) {
-      await world.rows(`insert into ${messages} (name, data) select name, '${data}' from ${messages} limit 1`);
-    }
-    await world.rows(`insert into ${messages} (name, data) select name, null from ${messages} limit 1`);
-    const other = world.completeJob('approved');
-    await tracker.track(other);
-
-    await until(() => completions.length === 2);
-    expect(completions[1]).toMatchObject({ job: other });
-    await until(async () => (await world.rows(`select 1 from ${messages} where state <> 'completed'`)).length === 0);
-    expect(world.lines.join()).toMatch(/warn .*messages? .*no tracker has sent/);
-    expect(world.lines.join()).not.toMatch(/Mustermann|storage/);
   });
 
   test('a handler that has resolved is not called again because the database is away when it ends', async () => {

@@ -8,7 +8,6 @@ import { whileBusy } from '../../src/testing/clock.ts';
 import { createContext } from '../../src/tracking/context.ts';
 import { openDatabase } from '../../src/tracking/database.ts';
 import { readOptions } from '../../src/tracking/options.ts';
-import { openBoss } from '../../src/tracking/pg-boss.ts';
 import type { Loops, Sql } from '../../src/tracking/sql.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
 import { createWorkingTracker } from '../../src/tracking/working-tracker.ts';
@@ -53,12 +52,12 @@ export function openInMemory(options: Options): Promise<DrawnPlace> {
 }
 
 /** Statements after which work may be due. */
-const bringsForward = ['note', 'adopt', 'followAgain', 'recovered'] as const;
+const bringsForward = ['note', 'adopt', 'followAgain', 'giveUpLease', 'recovered'] as const;
 
 /** Gives a statement the time of the test, and the middle of all random numbers. */
 function withoutChance(text: string): string {
   return text
-    .replace(/\b(?:\w+_boss\.job_now|now|clock_timestamp)\(\)/g, "current_setting('test.now')::timestamptz")
+    .replace(/\b(?:now|clock_timestamp)\(\)/g, "current_setting('test.now')::timestamptz")
     .replaceAll('random() limit 1', 'o.key limit 1')
     .replaceAll('random()', '0.5::double precision');
 }
@@ -90,13 +89,13 @@ export async function prepareTables(pool: SqlPool) {
           };
         },
       };
-      await timed.query(`delete from ${schema}.tracked; delete from ${schema}_boss.job; delete from ${schema}.fleet;
-        insert into ${schema}.fleet (version, environment, rate, refilled_at, clock_at)
-        values (1, 'sandbox', ${options.maxRequestsPerSecond ?? 10}, now(), now())`);
+      await timed.query(`delete from ${schema}.tracked; delete from ${schema}.fleet;
+        insert into ${schema}.fleet (version, environment, rate, refilled_at)
+        values (1, 'sandbox', ${options.maxRequestsPerSecond ?? 10}, now())`);
       const settings = readOptions({ client, pool: timed, schema, ...options });
       const opened = await openDatabase({ pool: timed });
       const statements = createStatements(settings);
-      let loops: Loops = { wake() {}, deliver() {}, isWorking: () => false, isIdle: () => true };
+      let loops: Loops = { wake() {}, isWorking: () => false, isIdle: () => true };
       const waking = new Set(bringsForward.map((name) => statements[name]));
       const wakeAfter = (sql: Sql): Sql['run'] => {
         return async (...given) => {
@@ -108,7 +107,6 @@ export async function prepareTables(pool: SqlPool) {
       const database: typeof opened = {
         ...opened,
         run: wakeAfter(opened),
-        transaction: (work) => opened.transaction((inside) => work({ ...inside, run: wakeAfter(inside) })),
         watch(given) {
           loops = given;
         },
@@ -117,15 +115,6 @@ export async function prepareTables(pool: SqlPool) {
       const waiting = createWaitingClock(clock);
       const log = (_: string, message: string) => void lines.push(message);
       const shared = createContext({ settings, database, statements, log, clock: waiting, random });
-      return createWorkingTracker<Json>(shared, async () => {
-        const boss = await openBoss({ ...shared, settings, database }, { works: false });
-        return Object.assign(boss, {
-          nextMs: () => Number.POSITIVE_INFINITY,
-          update: async (...given: Parameters<typeof boss.update>) => {
-            void clock.sleep?.(given[2].startAfter * 1_000).then(() => loops.wake());
-            return Object.getPrototypeOf(boss).update.apply(boss, given);
-          },
-        });
-      });
+      return createWorkingTracker<Json>(shared);
     });
 }

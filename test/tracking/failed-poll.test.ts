@@ -1,60 +1,22 @@
 // What happens to a job or link whose status cannot be fetched at its deadline.
 
-import { HostedClient, type HostedClientOptions, type JobRef } from 'hosted-client';
-import { createMockService, type MockFault } from 'hosted-client/testing';
+import { HostedClient, type JobRef } from 'hosted-client';
+import type { MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { createPlatformClock } from '../../src/runtime/clock.ts';
-import { pollAgain } from '../../src/tracking/failed-poll.ts';
-import { readTaken } from '../../src/tracking/rows.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { randomFrom } from '../support/random.ts';
-import { collect, collectFrom, createWorld, newLink, openTracker, until } from './world.ts';
+import { collect, createWorld, newLink, openTracker, until } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
 
 const serverError: MockFault = { kind: 'status', status: 503 };
 const notFound: MockFault = { kind: 'status', status: 404 };
 
-/** Every job and link is due, and its deadline was an hour ago. So many polls have failed since, for eleven minutes. */
-async function makeLate(world: World, failedPolls: number, only?: JobRef): Promise<void> {
-  await world.rows(`update TRACKED set due = now(), deadline = now() - interval '1 hour', late_looks = ${failedPolls},
-    late_since = case when ${failedPolls} > 0 then now() - interval '11 minutes' end
+/** Every job and link is due, and its deadline was two days ago. So many polls have failed since, for so many hours. */
+async function makeLate(world: World, failedPolls: number, only?: JobRef, hours = 25): Promise<void> {
+  await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_looks = ${failedPolls},
+    late_since = case when ${failedPolls} > 0 then now() - interval '${hours} hours' end
     where due is not null ${only ? `and job_id = '${only.jobId}'` : ''}`);
 }
-
-test.each([0.25, 0.5, 0.75])(
-  'a service that responds to a share of %d of its requests expires no job',
-  async (share) => {
-    const random = randomFrom(share * 100);
-    const client = new HostedClient({
-      ...(createMockService().sandbox.clientOptions as HostedClientOptions),
-      fetch: async () => new Response('', { status: 503 }),
-    });
-    const serverError = await client.jobs
-      .status({ userId: 'u', jobId: 'j' }, { maxRetries: 0 })
-      .catch((error) => error);
-    const ask = async () => {
-      if (random() >= share) throw serverError;
-    };
-    const context = {
-      settings: { client: { jobs: { status: ask } } },
-      database: { run: async () => [{ wait_ms: 0, user_id: 'u', job_id: 'other' }] },
-      statements: {},
-      clock: createPlatformClock(),
-    };
-    const health = { succeeded() {}, failed() {} };
-    const row = readTaken({ key: '', is_late: true, late_looks: 10, late_ms: 700_000, last_error: 'server' });
-    const requests = { context, health, options: { signal: new AbortController().signal } };
-
-    let over = 0;
-    for (let job = 0; job < 1_000; job++) {
-      const again = await pollAgain(row, serverError, ask, requests as unknown as Parameters<typeof pollAgain>[3]);
-      if ('isOver' in again && again.isOver) over += 1;
-    }
-
-    expect(over).toBe(0);
-  },
-);
 
 onOneDatabase((database) => {
   const open = async () => ({ ...(await openTracker(createWorld(database))), ...collect() });
@@ -91,47 +53,20 @@ onOneDatabase((database) => {
     expect(new Set(completions.map(({ outcome }) => outcome))).toEqual(new Set(['completed']));
   });
 
-  test('a service that knows none of the jobs expires none for a day', async () => {
+  test('a job whose own error lasts expires after a day, and three failed polls', async () => {
     const { world, tracker, completions, handler } = await open();
-    const jobs = Array.from({ length: 5 }, () => world.completeJob('approved'));
-    await tracker.track(jobs);
-    await makeLate(world, 10);
-    world.fail(notFound);
-    const worker = await world.open();
-    await worker.onCompletion(handler);
-
-    await until(async () => (await world.rows('select 1 from TRACKED where polls >= 4')).length === jobs.length);
-    expect(completions).toEqual([]);
-    await world.rows(`update TRACKED set deadline = now() - interval '2 days', late_since = now() - interval '25 hours'
-      where job_id = '${jobs[0]?.jobId}'`);
-    await until(() => completions.length === 1);
-    expect(completions).toMatchObject([{ outcome: 'expired', job: jobs[0], lastError: 'not_found' }]);
-
-    world.fail(null);
-    await until(() => completions.length === jobs.length);
-    expect(completions.slice(1).map(({ outcome }) => outcome)).toEqual(Array(4).fill('completed'));
-  });
-
-  test('a job whose own error lasts expires after three failed polls over ten minutes', async () => {
-    const { world, tracker, completions, handler } = await open();
-    const [early, second] = [
-      { userId: 'nobody', jobId: 'early' },
-      { userId: 'nobody', jobId: 'second' },
-    ];
-    await tracker.track([early, second, world.service.jobs.start()]);
-    await makeLate(world, 0, early);
+    const [early, second, late] = ['early', 'second', 'late'].map((jobId) => ({ userId: 'nobody', jobId }));
+    if (!early || !second || !late) throw new Error('no jobs');
+    await tracker.track([early, second, late]);
+    await makeLate(world, 10, early, 23);
     await makeLate(world, 1, second);
+    await makeLate(world, 2, late);
     await tracker.onCompletion(handler);
 
-    await until(async () => ((await tracker.get(early))?.polls ?? 0) >= 5);
-
-    // Three polls are not enough before ten minutes have passed. After ten minutes, two polls are not enough.
-    await until(() => completions.length > 0);
-    expect(completions).toMatchObject([{ outcome: 'expired', job: second, lastError: 'not_found' }]);
-    expect(await tracker.get(early)).toMatchObject({ state: 'tracking', lastError: 'not_found' });
-    await makeLate(world, 2, early);
     await until(() => completions.length === 2);
-    expect(completions[1]).toMatchObject({ outcome: 'expired', job: early, lastError: 'not_found' });
+    expect(completions.map(({ job }) => job?.jobId).sort()).toEqual(['late', 'second']);
+    expect(completions).toMatchObject([{ lastError: 'not_found' }, { lastError: 'not_found' }]);
+    expect(await tracker.get(early)).toMatchObject({ state: 'tracking', lastError: 'not_found' });
     expect((await tracker.stats()).problem).toBe(null);
   });
 
@@ -168,31 +103,6 @@ onOneDatabase((database) => {
     expect(await tracker.get(other)).toMatchObject({ state: 'tracking', lastError: null });
   });
 
-  test.each<[when: string, fault: MockFault, isHit: boolean[]]>([
-    ['ends before the requests about other jobs', serverError, [true, false, false, false]],
-    ['begins again after these requests', serverError, [true, false, false, true, true]],
-    ['ends with another error', notFound, [true, false]],
-  ])('a long outage that %s expires no job', async (_, fault, isHit) => {
-    const { world, tracker, completions, handler } = await open();
-    await tracker.track(world.completeJob('approved'));
-    const first = await world.open();
-    await first.onCompletion(handler);
-    await until(async () => (await world.rows('select 1 from TRACKED where state = 3')).length === 1);
-    await first.stop();
-    const job = world.completeJob('approved');
-    await tracker.track(job);
-    await makeLate(world, 10);
-    world.failSome(fault, isHit);
-    const asked = world.service.requests.length;
-
-    await tracker.onCompletion(handler);
-
-    await until(() => completions.length === 2);
-    expect(completions[1]).toMatchObject({ outcome: 'completed', job });
-    const failed = world.service.requests.slice(asked).map(({ status }) => status !== 200);
-    expect(failed.slice(0, isHit.length)).toEqual(isHit);
-  });
-
   test('a process with a wrong key expires no job, though another process gets responses', async () => {
     const world = createWorld(database);
     const right = await world.open();
@@ -226,51 +136,6 @@ onOneDatabase((database) => {
     expect(completions.at(-1)).toMatchObject({ outcome: 'completed', job });
   });
 
-  test('a job that is broken for ever expires within fifteen minutes after its deadline', async () => {
-    const world = createWorld(database);
-    // The default waits.
-    const waits = { minDelayMs: 5_000, maxDelayMs: 900_000 };
-    const tracker = await world.open(waits);
-    const broken = world.service.jobs.start();
-    const unknown = { userId: 'nobody', jobId: 'nothing' };
-    const others = [1, 2].map(() => world.service.jobs.start());
-    await tracker.track([broken, unknown, ...others]);
-    world.fail(serverError, broken);
-    const completions = await collectFrom(tracker);
-    await until(async () => (await world.rows('select 1 from TRACKED where last_error is not null')).length === 2);
-    await until(async () => (await world.rows('select 1 from TRACKED where polls = 0')).length === 0);
-    // The others were just polled, and are polled again in a quarter of an hour. Two deadlines come now.
-    await world.rows(`update TRACKED set due = now() + interval '15 minutes', step = 30, polls = 0`);
-    for (const { jobId } of [broken, unknown]) {
-      await world.rows(`update TRACKED set due = now(), deadline = now() where job_id = '${jobId}'`);
-    }
-
-    const expiredAt: number[] = [];
-    let passedMs = 0;
-    while (expiredAt.length < 2 && passedMs < 1_800_000) {
-      // When the results of all polls are stored, the time until the next poll passes at once.
-      let waitMs = 0;
-      await until(async () => {
-        await tracker.track(broken);
-        const [next] =
-          await world.rows(`select count(*) filter (where deadline <= now() and polls <> late_looks) as running,
-          count(*) filter (where state = 2) as ending, extract(epoch from
-          greatest(min(due), (select hold_until from FLEET), now()) - now()) * 1000 as wait_ms from TRACKED where state < 3`);
-        waitMs = Number(next?.wait_ms);
-        return Number(next?.running) + Number(next?.ending) === 0 && waitMs > 100;
-      });
-      while (expiredAt.length < completions.length) expiredAt.push(passedMs);
-      await world.moveDates(-waitMs);
-      passedMs += waitMs;
-    }
-
-    expect(completions.map(({ outcome }) => outcome)).toEqual(['expired', 'expired']);
-    for (const ms of expiredAt) {
-      expect(ms).toBeGreaterThanOrEqual(600_000);
-      expect(ms).toBeLessThanOrEqual(900_000);
-    }
-  });
-
   test('an outage at its deadline ends no link', async () => {
     const { world, tracker, completions, handler } = await open();
     const { refId } = await world.client.links.create(newLink);
@@ -288,7 +153,7 @@ onOneDatabase((database) => {
     await until(async () => (await world.rows('select 1 from TRACKED where due is not null')).length === 0);
   });
 
-  test('a link whose own error lasts ends after three failed polls over ten minutes', async () => {
+  test('a link whose own error lasts ends after a day, and three failed polls', async () => {
     const { world, tracker } = await openTracker(createWorld(database));
     const { refId } = await world.client.links.create(newLink);
     await tracker.trackLink(refId);

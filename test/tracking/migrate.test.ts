@@ -2,14 +2,10 @@
 
 import { HostedConfigError } from 'hosted-client';
 import { createTracker, migrateTracking, postgresReplayGuard } from 'hosted-client/tracking';
-import { getRollbackPlans } from 'pg-boss';
-import boss from 'pg-boss/package.json' with { type: 'json' };
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
-import { freePort, openDatabase } from './databases.ts';
-import { collect, createServiceWorld, createWorld, openTracker, startWorker, until } from './world.ts';
-
-const newest = boss.pgboss.schema;
+import { freePort } from './databases.ts';
+import { createServiceWorld, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('a plan changes nothing, and is empty once it was carried out', async () => {
@@ -17,8 +13,7 @@ onEachDatabase((database) => {
     const { pool } = database;
 
     const plan = await migrateTracking({ pool, schema });
-    expect(plan.from).toEqual({ tables: null, queue: null });
-    expect(plan.to).toEqual({ tables: 1, queue: newest });
+    expect(plan).toMatchObject({ from: null, to: 1 });
     const made = await pool.query('select 1 from pg_namespace where nspname like $1', [`${schema}%`]);
     expect(made.rows).toEqual([]);
 
@@ -41,31 +36,6 @@ onEachDatabase((database) => {
     expect((await migrateTracking({ pool, schema })).sql).toEqual([]);
     const { tracker, completions } = await startWorker(world, { migrate: false });
     await tracker.track(world.completeJob('approved'));
-    await until(() => completions.length === 1);
-  });
-
-  test('older tables of pg-boss are an error until they are migrated, with their indexes', async () => {
-    const { schema, ...world } = createWorld(database);
-    const { pool } = database;
-    const tracker = await world.open();
-    await tracker.track(world.completeJob('approved'));
-    const readIndexes = async () =>
-      (await pool.query('select indexname from pg_indexes where schemaname = $1 order by 1', [`${schema}_boss`])).rows;
-    const indexes = await readIndexes();
-    await pool.query(getRollbackPlans(`${schema}_boss`, newest));
-    expect(await readIndexes()).not.toEqual(indexes);
-    const { completions, handler } = collect();
-
-    await expect(tracker.onCompletion(handler)).rejects.toMatchObject({
-      reason: 'not_migrated',
-      message: expect.stringContaining('older than the installed pg-boss'),
-    });
-    expect((await migrateTracking({ pool, schema })).from).toEqual({ tables: 1, queue: newest - 1 });
-    await migrateTracking({ pool, schema, apply: true });
-
-    expect(await readIndexes()).toEqual(indexes);
-    expect((await migrateTracking({ pool, schema })).sql).toEqual([]);
-    await tracker.onCompletion(handler);
     await until(() => completions.length === 1);
   });
 });
@@ -108,18 +78,15 @@ onOneDatabase((database) => {
     expect(await world.rows('select version from FLEET')).toEqual([{ version: 0 }]);
   });
 
-  test.each([
-    ['the tracker', 'TABLES.fleet', 'the tables belong to a newer version of this package'],
-    ['pg-boss', 'TABLES_boss.version', 'the tables of pg-boss are newer than the installed pg-boss'],
-  ])('a running process takes no work while the tables of %s are newer, and says so', async (_, table, message) => {
+  test('a running process takes no work while the tables are newer, and says so', async () => {
     const world = createWorld(database);
-    const name = table.replace('TABLES', world.schema);
+    const message = 'the tables belong to a newer version of this package';
     const { tracker, completions } = await startWorker(world);
     const job = world.service.jobs.start();
     await tracker.track(job);
     await until(() => world.service.requests.length > 1);
 
-    await database.pool.query(`update ${name} set version = version + 2`);
+    await world.rows('update FLEET set version = version + 2');
     await until(() => world.lines.some((line) => line.includes(message)));
     world.service.jobs.complete(job, 'approved');
     const requests = world.service.requests.length;
@@ -134,7 +101,7 @@ onOneDatabase((database) => {
     expect(completions).toEqual([]);
     await tracker.track({ userId: 'another', jobId: 'job' });
 
-    await database.pool.query(`update ${name} set version = version - 2`);
+    await world.rows('update FLEET set version = version - 2');
     await until(() => completions.length === 1);
     await until(async () => (await tracker.stats()).problem === null);
   });
@@ -161,13 +128,10 @@ onOneDatabase((database) => {
     expect(await world.rows('select storage_since from FLEET')).toEqual([{ storage_since: null }]);
   });
 
-  test('with newer tables of pg-boss, a process tracks and receives, and does not begin to work', async () => {
-    const world = createWorld(database);
-    await world.open();
-    await database.pool.query(`update ${world.schema}_boss.version set version = version + 1`);
+  test('with newer tables, a process does not begin to work', async () => {
+    const { world, tracker } = await openTracker(createWorld(database));
+    await world.rows('update FLEET set version = version + 2');
 
-    const tracker = await world.open();
-    await tracker.track({ userId: 'u', jobId: 'j' });
     await expect(tracker.onCompletion(() => {})).rejects.toMatchObject({ reason: 'newer' });
     await expect(tracker.work({ handler: () => {}, forMs: 1 })).rejects.toMatchObject({ reason: 'newer' });
     await expect(migrateTracking({ pool: database.pool, schema: world.schema })).rejects.toMatchObject({
@@ -198,34 +162,4 @@ test('an operation that cannot reach its database names itself', async () => {
   expect(error).toMatchObject(rejection('create a tracker'));
   expect(JSON.stringify(error)).not.toContain('planted');
   await expect(migrateTracking({ connectionString })).rejects.toMatchObject(rejection('migrate the tables'));
-});
-
-test('a migration waits for locks for a short time only, and lets others pass in between', {
-  tags: ['postgresql'],
-}, async () => {
-  const database = await openDatabase();
-  onTestFinished(() => database.close());
-  const { world, tracker } = await openTracker(createWorld(database));
-  await database.pool.query(getRollbackPlans(`${world.schema}_boss`, newest));
-  const holder = await database.pool.connect();
-  await holder.query(`begin; lock table ${world.schema}_boss.queue in row share mode`);
-
-  const { connectionString } = database;
-  const migrating = migrateTracking({ connectionString, schema: world.schema, apply: true });
-  const waiting = async () => {
-    const { rows } = await database.pool.query(
-      "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-    );
-    return (rows as { pid: number }[]).map(({ pid }) => pid);
-  };
-  await until(async () => (await waiting()).length > 0);
-  const [first] = await waiting();
-  // A writer waits behind the migration, and gets its turn although the lock is held on.
-  await database.pool.query(`update ${world.schema}_boss.queue set updated_on = now()`);
-  await until(async () => (await waiting()).some((pid) => pid !== first));
-  await holder.query('commit');
-  holder.release();
-  await migrating;
-
-  await tracker.onCompletion(() => {});
 });

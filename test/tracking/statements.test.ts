@@ -15,11 +15,12 @@ test('no statement of the loops reads the whole table, where the planner takes e
   await world.open();
   await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
   // A job, a link and an ended job of each; then all of them have another date, and the statistics are old.
-  await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, link_ref_id, due, deadline, ended_at, end_id, outcome)
+  await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, link_ref_id, due, deadline, ended_at, end_id, outcome, deliver_at)
       select md5(n::text)::uuid, case when n % 3 = 1 then 1 else 0 end, case when n % 3 = 2 then 2 else 1 end,
         'user', 'job-' || n, 'link-' || n / 3, case when n % 3 < 2 then now() - interval '1 hour' end,
         now() + interval '1 day', case when n % 3 = 2 then now() - interval '1 hour' end,
-        case when n % 3 = 2 then gen_random_uuid() end, case when n % 3 = 2 then 1 end
+        case when n % 3 = 2 then gen_random_uuid() end, case when n % 3 = 2 then 1 end,
+        case when n % 3 = 2 then now() + interval '1 hour' end
       from generate_series(1, ${rows}) n`);
   await world.rows('vacuum analyze TRACKED');
   await world.rows("update TRACKED set due = now() + interval '1 day' where due is not null");
@@ -33,29 +34,37 @@ test('no statement of the loops reads the whole table, where the planner takes e
   const keys = JSON.stringify([key]);
   const ends = JSON.stringify([first?.end_id]);
   const list = JSON.stringify([
-    { key, end_id: first?.end_id, retry_count: 0, link_ref_id: null, last_error: null, attempt: 1, is_late: false },
+    {
+      key,
+      lease_id: first?.end_id,
+      outcome: 1,
+      wait_ms: 0,
+      unbegun: 0,
+      link_ref_id: null,
+      last_error: null,
+      attempt: 1,
+      is_late: false,
+    },
   ]);
   const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
     ['claim', [100]],
-    ['deliver', [keys, ends]],
-    ['begin', [list, keys]],
-    ['unbegin', [keys, ends]],
+    ['deliver', [10]],
+    ['giveUpLease', [list, keys]],
     ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8, null]],
     ['hear', heard],
     ['adopt', [link?.key]],
     ['note', [list, keys]],
-    ['control', [key, 0, 1]],
-    ['correctDues', [0, key]],
-    ['correctToldDues', [0, key]],
     ['giveUp', [keys]],
-    ['end', [keys, 1, list]],
+    ['end', [list, keys]],
     ['endLinks', [keys]],
     ['settle', [keys, ends, list, keys]],
     ['followAgain', [list, keys]],
     ['bury', [list, keys]],
     ['revive', [keys]],
-    ['findLost', [null, null]],
     ['countJobs', [keys]],
+    ['pullDues', []],
+    ['pullToldDues', []],
+    ['pullDeliveries', []],
     ['forget', []],
     ['forgetHeard', []],
     ['gauges', []],

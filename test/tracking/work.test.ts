@@ -32,21 +32,21 @@ onEachDatabase((database) => {
     const release = world.holdAfter(1);
     const ending = new AbortController();
     const first = tracker.work({ handler: () => {}, forMs: 60_000, signal: ending.signal });
-    const messages = async (condition: string) =>
-      (await database.pool.query(`select 1 as one from ${world.schema}_boss.job where ${condition}`)).rows.length;
-    await until(async () => (await messages("state = 'active'")) === 1);
+    const completions = async (condition: string) =>
+      (await world.rows(`select 1 as one from TRACKED where state = 2 and ${condition}`)).length;
+    await until(async () => (await completions('lease_id is not null')) === 1);
 
     ending.abort();
     await first;
 
-    expect(await messages("state < 'active' and start_after <= now()")).toBe(1);
+    expect(await completions('lease_id is null and deliver_at <= now()')).toBe(1);
     expect(await world.rows('select attempts, state from TRACKED')).toEqual([{ attempts: 0, state: 2 }]);
     release();
     world.holdAfter(Number.POSITIVE_INFINITY);
-    const { completions, handler } = collect();
+    const { completions: handed, handler } = collect();
     await (await world.open()).onCompletion(handler);
-    await until(() => completions.length === 1);
-    expect(completions[0]?.attempt).toBe(1);
+    await until(() => handed.length === 1);
+    expect(handed[0]?.attempt).toBe(1);
   });
 });
 

@@ -11,7 +11,6 @@ import {
   type TrackerEvent,
   type TrackerOptions,
 } from 'hosted-client/tracking';
-import { PgBoss } from 'pg-boss';
 import { onTestFinished, vi } from 'vitest';
 import { sign } from '../support/fake-fetch.ts';
 import type { Database } from './databases.ts';
@@ -206,26 +205,9 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
       await until(async () => (await worker.stats()).dead === count, 'the dead letters');
       await worker.stop();
     },
-    /** Ends the leases of all messages: pg-boss does what it does when they have run out. */
+    /** Ends the leases of all completions. */
     async endLeases(): Promise<void> {
-      const messages = `${schema}_boss`;
-      await database.pool.query(
-        `update ${messages}.job set started_on = now() - expire_seconds * interval '2 seconds' where state = 'active'`,
-      );
-      await database.pool.query(`update ${messages}.queue set monitor_on = null, monitor_claim_on = null`);
-      const boss = new PgBoss({
-        schema: messages,
-        db: {
-          executeSql: (text, values) =>
-            values?.length ? database.pool.query(text, values) : database.pool.query(text),
-        },
-        migrate: false,
-        supervise: false,
-        schedule: false,
-      });
-      await boss.start();
-      await boss.supervise();
-      await boss.stop({ graceful: false, close: false });
+      await database.pool.query(`update ${schema}.tracked set deliver_at = now() where lease_id is not null`);
     },
     async rows(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
       const { rows } = await database.pool.query(
@@ -234,13 +216,13 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
       return rows as readonly Readonly<Record<string, unknown>>[];
     },
     /**
-     * Moves every date that is stored, also those of pg-boss: into the past, as if so much time had passed, or into the
+     * Moves every date that is stored: into the past, as if so much time had passed, or into the
      * future, as if the database's clock had gone back.
      */
     async moveDates(byMs: number): Promise<void> {
       const { rows } = await database.pool.query(
         `select table_schema, table_name, column_name from information_schema.columns
-         where table_schema in ('${schema}', '${schema}_boss') and data_type like 'timestamp%' and table_name <> 'job'`,
+         where table_schema = '${schema}' and data_type like 'timestamp%'`,
       );
       const columnsOf = new Map<string, string[]>();
       for (const row of rows as { table_schema: string; table_name: string; column_name: string }[]) {

@@ -115,7 +115,7 @@ const retry: Command = {
 
 const migrate: Command = {
   name: 'tracking migrate',
-  about: 'create the tracking tables and those of pg-boss, or change them to the installed versions',
+  about: 'create the tracking tables, or change them to the installed version',
   positionals: [],
   flags: {
     ...schemaFlag,
@@ -147,8 +147,7 @@ function migrationFacts({ from, to, sql }: MigrationPlan, isPlan: boolean): Read
     before === after ? `version ${after}` : `${before === null ? 'none' : `version ${before}`} → version ${after}`;
   const left = isPlan ? 'there is something to do' : 'done';
   return {
-    'Tracking tables': show(from.tables, to.tables),
-    'Tables of pg-boss': show(from.queue, to.queue),
+    'Tracking tables': show(from, to),
     Migration: sql.length === 0 ? 'nothing to do' : left,
   };
 }

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { maxDebtSeconds, outcomes, states, steps } from '../rules.js';
+import { leaseMsOf, maxDebtSeconds, outcomes, states, steps } from '../rules.js';
 import type { Failure } from '../run-handler.js';
 import type { AttemptRow } from '../settle.js';
 import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
 
-type Attempt = AttemptRow & Failure;
+type Attempt = AttemptRow & Failure & { readonly wait_ms: number; readonly unbegun: number };
 
 /** Creates the statements. */
 export function createDeliveryStatements(memory: Memory) {
@@ -17,47 +17,43 @@ export function createDeliveryStatements(memory: Memory) {
   const { deadlineMs, maxAttempts } = memory.settings;
   const isSpent = ({ attempts }: MemoryRow) => attempts >= maxAttempts;
   const listDead = () => sortRows(list(is.dead), ({ ended_at }) => Number(ended_at));
+  const isDeliverable: Which = ({ deliver_at }) => deliver_at !== null && deliver_at <= now();
 
-  function listEnds(keys: string, ends: string, which: Which) {
-    const ids = new Set<string | null>(JSON.parse(ends));
-    return listKeys(keys, which, ({ end_id }) => ids.has(end_id));
-  }
-
-  /** Calls `apply` with each row that still has the end of its message, and whose delivery has the message. */
+  /** Calls `apply` with each row whose completion the delivery still has. */
   function change(attempts: string, apply: (row: MemoryRow, attempt: Attempt) => void, which: Which = is.ending) {
     return join<Attempt>(attempts, is.ending, which).flatMap(({ row, entry }) => {
-      const { end_id, retry_count } = entry;
-      if (row.end_id !== end_id || memory.findHeld(end_id, retry_count) === null) return [];
+      const { lease_id } = entry;
+      if (row.lease_id !== lease_id) return [];
       apply(row, entry);
-      return [{ ...row, retry_count }];
+      return [{ ...row, lease_id }];
     });
   }
 
-  const begin = (attempts: string) =>
-    change(attempts, (row, { attempt }) => set(row, {}, { attempts: Math.min(row.attempts + 1, attempt) }));
-
   return {
-    deliver(keys: string, ends: string) {
-      const found = listEnds(keys, ends, is.ending);
+    deliver(most: number) {
+      const found = sortRows(list(isDeliverable), ({ deliver_at }) => Number(deliver_at)).slice(0, most);
+      const taken = found.map((row) => {
+        set(row, {}, { deliver_at: now() + leaseMsOf(memory.settings), lease_id: crypto.randomUUID() });
+        const [link] = list(is.link, ({ link_ref_id }) => link_ref_id === row.link_ref_id);
+        return { ...row, is_spent: isSpent(row), trace: row.trace ?? link?.trace };
+      });
       const requests = found.filter((row) => row.outcome === outcomes.completed && !isSpent(row)).length;
       const isFree = memory.heldUntil() <= now() && fleet.problem_code === null;
       const isCharged = requests > 0 && isFree && memory.takeTokens(requests, maxDebtSeconds);
       const due = listDue();
       const has = { has_due: due.some(({ is_proven }) => is_proven), has_told_due: due.some(is.told) };
-      const bucket = { ...has, rate: fleet.rate, tokens: isCharged ? fleet.tokens : null };
-      return found.map((row) => {
-        const [link] = list(is.link, ({ link_ref_id }) => link_ref_id === row.link_ref_id);
-        return { ...row, ...bucket, is_spent: isSpent(row), trace: row.trace ?? link?.trace };
-      });
+      const next_ms = memory.nextOf('deliver_at') - now();
+      const tokens = isCharged ? fleet.tokens : null;
+      return [{ taken: JSON.stringify(taken), rate: fleet.rate, tokens, ...has, next_ms }];
     },
 
-    begin,
-
-    unbegin: (attempts: string) => change(attempts, (row) => set(row, {}, { attempts: row.attempts - 1 })),
-
     settle(doneKeys: string, doneEnds: string, beginning: string) {
-      for (const row of listEnds(doneKeys, doneEnds, isIn(states.handingOver, states.dead))) set(row, steps.handle);
-      return begin(beginning);
+      const ends = new Set<string | null>(JSON.parse(doneEnds));
+      const isOf: Which = ({ end_id }) => ends.has(end_id);
+      for (const row of listKeys(doneKeys, isIn(states.handingOver, states.dead), isOf)) set(row, steps.handle);
+      return change(beginning, (row, { attempt }) => {
+        row.attempts = Math.min(row.attempts + 1, attempt);
+      });
     },
 
     followAgain: (attempts: string) =>
@@ -71,6 +67,11 @@ export function createDeliveryStatements(memory: Memory) {
         attempts,
         (row, { name, code }) => set(row, steps.bury, { failure_name: name, failure_code: code }),
         isSpent,
+      ),
+
+    giveUpLease: (attempts: string) =>
+      change(attempts, (row, { wait_ms, unbegun }) =>
+        set(row, {}, { deliver_at: now() + wait_ms, lease_id: null, attempts: row.attempts - unbegun }),
       ),
 
     deadLetters(limit: number, after: string | null) {

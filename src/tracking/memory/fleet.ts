@@ -4,30 +4,14 @@
  * @module
  */
 
-import { maxDebtSeconds, outcomes, states } from '../rules.js';
-import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
+import { states } from '../rules.js';
+import { is, isIn, type Memory, type MemoryRow, type Which } from './rows.js';
 
 /** Creates the statements. */
-export function createFleetStatements({ rows, now, fleet, settings, list, nextDue, takeTokens }: Memory) {
+export function createFleetStatements({ rows, now, fleet, settings, list, nextOf }: Memory) {
   const count = (...which: readonly Which[]) => list(...which).length;
 
-  /** Prefers a job or link that the service has responded about, and then one that was not polled. */
-  function rankOf({ outcome, last_error, polls }: MemoryRow): number {
-    if (outcome !== null) return 0;
-    return last_error !== null ? 2 : polls === 0 ? 1 : 0;
-  }
-
   return {
-    control(key: string, kind: number, tokens: number) {
-      const isOther = (row: MemoryRow) => row.key !== key && row.kind === kind;
-      const isAsked = (row: MemoryRow) => is.over(row) || (row.due !== null && row.is_proven);
-      const isKnown = ({ outcome }: MemoryRow) => outcome === null || outcome === outcomes.completed;
-      const [other] = sortRows(list(isOther, isAsked, isKnown), rankOf);
-      if (!other) return [];
-      const mayAsk = fleet.asked_until <= now() && takeTokens(tokens, maxDebtSeconds);
-      return [{ ...other, wait_ms: mayAsk ? Math.max(0, (-fleet.tokens / fleet.rate) * 1_000) : null }];
-    },
-
     problem(code: string) {
       fleet.problem_code = code;
       fleet.problem_since ??= now();
@@ -51,7 +35,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextDu
         handing_over: count(is.ending),
         dead: count(is.dead),
       };
-      return [{ ...fleet, ...counts, oldest_ms: now() - nextDue() }];
+      return [{ ...fleet, ...counts, oldest_ms: now() - nextOf('due') }];
     },
 
     gauges() {
@@ -59,7 +43,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextDu
         Object.fromEntries(Object.values(states).map((state) => [state, count(isIn(state))])),
       );
       const ages = list(is.ending).map(({ ended_at }) => now() - Number(ended_at));
-      return [{ ...fleet, jobs, overdue_ms: now() - nextDue(), waiting_ms: Math.max(0, ...ages) }];
+      return [{ ...fleet, jobs, overdue_ms: now() - nextOf('due'), waiting_ms: Math.max(0, ...ages) }];
     },
 
     keepHouse: () => [{ yes: 1 }],

@@ -4,12 +4,10 @@
  * @module
  */
 
-import type { Note } from '../follow.js';
+import type { JobEnd, Note } from '../follow.js';
 import { kinds, lastLookMs, lateWaitsOf, maxHoldMs, maxUnknownLooks, outcomes, steps } from '../rules.js';
 import type { Row } from '../sql.js';
 import { is, type Memory, type MemoryRow, removeLink } from './rows.js';
-
-type End = Pick<MemoryRow, 'key' | 'link_ref_id' | 'last_error'>;
 
 /** Creates the statements. */
 export function createPollStatements(memory: Memory) {
@@ -46,7 +44,7 @@ export function createPollStatements(memory: Memory) {
         fleet.problem_looks += 1;
       }
       const taken = chosen.map(take);
-      const waits = { hold_ms: heldUntil() - now(), next_ms: memory.nextDue() - now() };
+      const waits = { hold_ms: heldUntil() - now(), next_ms: memory.nextOf('due') - now() };
       return [{ ...fleet, ...waits, first_ms, tokens: due.length > 0 ? tokens : null }, ...taken];
     },
 
@@ -85,8 +83,8 @@ export function createPollStatements(memory: Memory) {
         return set(row, owner.isFollowed ? {} : steps.keepHeard, given);
       }),
 
-    end: (_: string, outcome: number, ends: string) =>
-      join<End>(ends, is.followed).flatMap(({ row, entry: { link_ref_id: refId, last_error } }) => {
+    end: (ends: string) =>
+      join<JobEnd>(ends, is.followed).flatMap(({ row, entry: { link_ref_id: refId, outcome, last_error } }) => {
         // Several polls of a job may have found its end.
         if (!is.followed(row)) return [];
         const isProven = is.linkProven(row);

@@ -5,7 +5,6 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import type { BossMessage } from '../peers.js';
 import { defaultRate, kinds, type Step, states } from '../rules.js';
 
 /** A row, with the columns of the table `tracked`. Dates are in ms since the epoch. */
@@ -14,20 +13,12 @@ export type MemoryRow = ReturnType<typeof createRow>;
 /** Says whether a statement applies to a row. */
 export type Which = (row: MemoryRow) => boolean;
 
-/** A message of a completion. */
-export interface Message extends BossMessage {
-  /** True while a delivery has the message. */
-  isHeld: boolean;
-  startAfter: number;
-}
-
 /** Everything that a tracker in memory stores. */
 export type Memory = ReturnType<typeof createMemory>;
 
 /** Creates an empty memory. `random` gives a random number from 0 to 1. */
 export function createMemory(settings: TrackerSettings, now: () => number, random: () => number) {
   const rows = new Map<string, MemoryRow>();
-  const messages = new Map<string, Message>();
   /** The columns of the table `fleet`. A pause that ends at 0 is none. */
   const fleet = {
     rate: settings.maxRequestsPerSecond ?? defaultRate,
@@ -40,15 +31,6 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     problem_since: null as number | null,
     problem_looks: 0,
   };
-
-  let running: Promise<unknown> = Promise.resolve();
-
-  /** Runs work after all other work of this kind. */
-  function runAlone<T>(work: () => Promise<T>): Promise<T> {
-    const done = running.then(work);
-    running = done.catch(() => undefined);
-    return done;
-  }
 
   /** Returns the rows to which all conditions apply, in the order in which they were added. */
   function list(...which: readonly Which[]): readonly MemoryRow[] {
@@ -69,7 +51,7 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
   }
 
   return {
-    ...{ settings, rows, messages, now, fleet, list, find, set, runAlone },
+    ...{ settings, rows, now, fleet, list, find, set },
 
     /** Returns the rows of a JSON list of keys. */
     listKeys: (keys: string, ...which: readonly Which[]) =>
@@ -83,21 +65,15 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
 
     listDue: () => list(({ due }) => due !== null && due <= now()),
 
-    /** The earliest date of a poll. `Infinity` if no poll is planned. */
-    nextDue: () =>
-      list().reduce((next, { due }) => Math.min(next, due ?? Number.POSITIVE_INFINITY), Number.POSITIVE_INFINITY),
+    /** The earliest date of a poll or a delivery. `Infinity` if none is planned. */
+    nextOf: (column: 'due' | 'deliver_at') =>
+      list().reduce((next, row) => Math.min(next, row[column] ?? Number.POSITIVE_INFINITY), Number.POSITIVE_INFINITY),
 
     /** Returns the row of a key. If there is none, adds an empty one. */
     open(key: string, kind: number): MemoryRow {
       const row = rows.get(key) ?? createRow(key, kind);
       rows.set(key, row);
       return row;
-    },
-
-    /** Returns a message, if the given delivery still has it. */
-    findHeld(id: string, retryCount: number): Message | null {
-      const message = messages.get(id);
-      return message?.isHeld === true && message.retryCount === retryCount ? message : null;
     },
 
     /** Says whether a job that only callbacks have mentioned is followed, and with which context. */
@@ -135,8 +111,26 @@ function createRow(key: string, kind: number) {
   return {
     ...{ key, kind, state: states.tracking as number, outcome: null as number | null, is_proven: true },
     ...fill(0, ['polls', 'attempts', 'missing', 'missing_seen', 'missing_told', 'step', 'late_looks', 'told_looks']),
-    ...fill(noDate, ['due', 'deadline', 'late_since', 'forced_at', 'told_at', 'told_signed_at', 'ended_at']),
-    ...fill(noText, ['user_id', 'job_id', 'link_ref_id', 'told_link_ref_id', 'end_id', 'trace', 'told_trace']),
+    ...fill(noDate, [
+      'due',
+      'deadline',
+      'late_since',
+      'forced_at',
+      'told_at',
+      'told_signed_at',
+      'ended_at',
+      'deliver_at',
+    ]),
+    ...fill(noText, [
+      'user_id',
+      'job_id',
+      'link_ref_id',
+      'told_link_ref_id',
+      'end_id',
+      'lease_id',
+      'trace',
+      'told_trace',
+    ]),
     ...fill(noText, ['context', 'last_error', 'failure_name', 'failure_code']),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Stores the rows and messages of a tracker in memory. The name of a statement stands for its SQL.
+ * Stores the rows of a tracker in memory. The name of a statement stands for its SQL.
  *
  * @module
  */
@@ -7,31 +7,27 @@
 import type { WaitingClock } from '../../runtime/clock.js';
 import type { TrackerSettings } from '../options.js';
 import { type Loops, type Row, rejectAfterClose, type Storage } from '../sql.js';
-import type { createClockStatements } from '../statements/clock.js';
 import type { Statements } from '../statements.js';
 import { createCallbackStatements } from './callbacks.js';
 import { createDeliveryStatements } from './deliveries.js';
 import { createFleetStatements } from './fleet.js';
 import { createJobStatements } from './jobs.js';
 import { createPollStatements } from './polls.js';
-import { createMemoryQueue } from './queue.js';
 import { createMemory } from './rows.js';
 
-/** Statements that do nothing: no clock goes back, no message is lost, no statement fails, and no table is newer. */
-type Unneeded =
-  | keyof ReturnType<typeof createClockStatements>
-  | ('readInOrder' | 'findLost' | 'compare' | 'storageFailed' | 'storageWorked');
+/** Statements that do nothing: no clock goes back, no statement fails, and no table is newer. */
+type Unneeded = 'compare' | 'storageFailed' | 'storageWorked' | 'pullDues' | 'pullToldDues' | 'pullDeliveries';
 
 /** A statement. It may return rows. */
 type Statement = (...values: never[]) => unknown;
 
-/** Statements after which a poll may be due earlier than before. */
-const bringsForward: ReadonlySet<string> = new Set(['adopt', 'note', 'followAgain', 'recovered']);
+/** Statements after which a poll or a delivery may be due earlier than before. */
+const bringsForward: ReadonlySet<string> = new Set(['adopt', 'note', 'followAgain', 'giveUpLease', 'recovered']);
 
 /** Creates the storage. `random` gives a random number from 0 to 1. */
 export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClock, random: () => number) {
   const memory = createMemory(settings, clock.now, random);
-  let loops: Loops = { wake() {}, deliver() {}, isWorking: () => false, isIdle: () => true };
+  let loops: Loops = { wake() {}, isWorking: () => false, isIdle: () => true };
   const statements = {
     ...createJobStatements(memory),
     ...createCallbackStatements(memory),
@@ -47,12 +43,8 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
     return rows as readonly Row[];
   }
 
-  const queue = createMemoryQueue(memory, () => loops.deliver());
-  const boss = { executeSql: async () => ({ rows: [] }) };
   const database: Storage = rejectAfterClose<Storage>({
     run,
-    boss,
-    transaction: (work) => memory.runAlone(() => work({ run, boss })),
     within: () => database,
     watch(given) {
       loops = given;
@@ -63,12 +55,12 @@ export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClo
   return {
     statements: Object.fromEntries([...byName.keys()].map((name) => [name, name])) as Statements,
     database,
-    queue,
     loops: () => loops,
     /** Says whether work is due, and nothing but the rate of requests delays it. */
     isDue() {
       const isPollDue = memory.heldUntil() <= clock.now() && memory.listDue().length > 0;
-      return isPollDue || [...memory.messages.values()].some(({ startAfter }) => startAfter <= clock.now());
+      const isInHand = memory.list(({ lease_id, deliver_at }) => lease_id !== null && deliver_at !== null).length > 0;
+      return isPollDue || isInHand || memory.nextOf('deliver_at') <= clock.now();
     },
   };
 }

@@ -9,15 +9,6 @@ import { kinds, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
 import { quote } from '../schema.js';
 import { misfitOf } from '../versions.js';
 
-/**
- * If no process has stored the time for this long, in ms, none was working, or the database could not be reached. The
- * clock may have gone back in the meantime, although it is past the stored time.
- */
-export const unwatchedMs = 120_000;
-
-/** Converts a date to microseconds since the epoch, which is its full precision. */
-export const microseconds = (time: string) => `(extract(epoch from ${time}) * 1000000)::bigint`;
-
 /** A date may be this far in the future, in ms, without the clock having gone back. */
 export const clockSlackMs = 1_000;
 
@@ -33,10 +24,14 @@ export const keysOf = (parameter: string) =>
   `any(array(select jsonb_array_elements_text(${parameter}::text::jsonb)::uuid))`;
 
 /** Creates the expressions for one schema. */
-export function createExpressions(
-  { schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor, deadlineMs }: StoredSettings,
-  bossVersion: number | null,
-) {
+export function createExpressions({
+  schema,
+  unknownJobs,
+  minDelayMs,
+  maxDelayMs,
+  backoffFactor,
+  deadlineMs,
+}: StoredSettings) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
   // The token bucket has at most the tokens of a tenth of a second, so the requests of one second exceed the rate only
@@ -59,7 +54,6 @@ export function createExpressions(
   const firstToldDue = `(select t.due from ${tracked} t where t.due is not null and ${isTold('t')} order by t.due limit 1)`;
   const firstDue = `least(${firstProvenDue}, ${firstToldDue})`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
-  const isFreeOfService = `coalesce(${heldByService('f')} <= clock_timestamp(), true)`;
   // Half of a wait is random, so that jobs that were tracked at the same time are polled at different times.
   const longestWait = (step: string) =>
     `least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, ${step}))`;
@@ -90,11 +84,9 @@ export function createExpressions(
     Object.entries(step)
       .map(([column, value]) => `${column} = ${late[String(value)] ?? value}`)
       .join(', ');
-  const misfit = (row: string) => misfitOf(row, schema, bossVersion);
   const ids = 't.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id';
   const identity = `${ids}, t.context::text as context`;
   return {
-    schema,
     tracked,
     fleet,
     burst,
@@ -107,8 +99,7 @@ export function createExpressions(
     firstDue,
     isTold,
     isFree,
-    isFreeOfService,
-    misfit,
+    misfit: misfitOf,
     isLateCounted,
     isUnknown,
     isLinkProven,

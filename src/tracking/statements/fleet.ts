@@ -5,9 +5,8 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, states } from '../rules.js';
-import { misfitOf } from '../versions.js';
-import { clockSlackMs, type Expressions, interval, milliseconds, unwatchedMs } from './expressions.js';
+import { kinds, lastLookMs, leaseMsOf, states } from '../rules.js';
+import { clockSlackMs, type Expressions, interval, milliseconds } from './expressions.js';
 
 /**
  * How long, in ms, a failure of the database counts if the same step is not tried again. Housekeeping is tried once a
@@ -17,9 +16,19 @@ export const failureMs = 120_000;
 
 /** Creates the statements. */
 export function createFleetStatements(
-  { place, schema, deadlineMs, retentionMs }: StoredSettings,
+  settings: StoredSettings,
   { tracked, fleet, firstDue, heldByProblem, heldByService, isTold, misfit }: Expressions,
 ) {
+  const { place, schema, deadlineMs, retentionMs, maxDelayMs, maxRetryMs } = settings;
+  // No wait is longer. A date further in the future shows that the clock has gone back.
+  const longest = { due: Math.max(maxDelayMs, lastLookMs), deliver_at: Math.max(maxRetryMs, leaseMsOf(settings)) };
+  const pullForward = (
+    date: keyof typeof longest,
+    which: string,
+  ) => `update ${tracked} set ${date} = now() where key = any(array(
+  select t.key from ${tracked} t
+  where ${which} and t.${date} > now() + ${interval(longest[date] + clockSlackMs)}
+  order by t.${date} desc limit 500 for update skip locked)) returning 1 as pulled`;
   const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;
   const problems = `f.problem_code, ${milliseconds('f.problem_since')} as problem_since,
   case when ${isStorageFailing} then ${milliseconds('f.storage_since')} end as storage_since, ${misfit('f')} as misfit`;
@@ -70,7 +79,7 @@ where problem_code is not null`,
   asked_at = case when ${heldByService('f')} > ${askedUntil} then asked_at else clock_timestamp() end`,
 
     /** Compares the version of the tracker's tables. */
-    compare: `select ${misfitOf('f', schema, null)} as misfit from ${fleet} f`,
+    compare: `select ${misfit('f')} as misfit from ${fleet} f`,
 
     stats: `select f.requests_sent::double precision as requests_sent, ${problems}, c.*
 from ${fleet} f, (select
@@ -102,13 +111,13 @@ select ${problems},
     from counted c left join estimated e using (state))::text as jobs
 from ${fleet} f`,
 
-    /**
-     * Returns a row if this process must do the housekeeping now. Each minute, only one process does the housekeeping. If
-     * the stored time is old, it does not change, so that the loop that polls jobs sees it.
-     */
-    keepHouse: `update ${fleet} set kept_at = now(),
-  clock_at = case when clock_at > now() - ${interval(unwatchedMs)} then greatest(clock_at, now()) else clock_at end
-where kept_at not between now() - interval '1 minute' and now() + ${interval(clockSlackMs)} returning 1 as yes`,
+    /** Returns a row if this process must do the housekeeping now. Each minute, only one process does it. */
+    keepHouse: `update ${fleet} set kept_at = now() where kept_at not between now() - interval '1 minute' and now() + ${interval(clockSlackMs)} returning 1 as yes`,
+
+    /** Makes a batch due whose dates the clock of the database has left behind, because it has gone back. */
+    pullDues: pullForward('due', 't.is_proven'),
+    pullToldDues: pullForward('due', isTold('t')),
+    pullDeliveries: pullForward('deliver_at', 't.deliver_at is not null'),
 
     /**
      * Removes a batch of jobs and links that ended long ago. If a link is still followed, its jobs are not removed,

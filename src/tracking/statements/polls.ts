@@ -5,7 +5,7 @@
  */
 
 import { kinds, lastLookMs, maxHoldMs, maxUnknownLooks, outcomes, states, steps } from '../rules.js';
-import { type Expressions, interval, keysOf, microseconds, milliseconds } from './expressions.js';
+import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
 export function createPollStatements({
@@ -94,7 +94,7 @@ export function createPollStatements({
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
-    requests_sent = fleet.requests_sent + n.taken, clock_at = greatest(fleet.clock_at, clock_timestamp()),
+    requests_sent = fleet.requests_sent + n.taken,
     told_credit = least(1, greatest(0, f.told_credit + n.taken / 4.0 - n.told)),
     problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
     hold_until = case when f.problem_code is null then null
@@ -103,7 +103,6 @@ export function createPollStatements({
   where n.taken > 0
 )
 select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
-  ${milliseconds('clock_timestamp()')} as now_ms, ${microseconds('s.clock_at')} as clock_us,
   (select f.tokens from f) as tokens,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
@@ -112,7 +111,7 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   null as late_looks, null as late_ms, ${misfit('s')} as misfit
 from ${fleet} s
 union all
-select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
+select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
   t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms, null
 from taken t`,
 
@@ -176,15 +175,15 @@ returning t.state`,
      * expires. If no verified status has named the link of a job, the job ends without this link and its context. A job
      * without a context gets the one of its proven link. If the link of a job has changed since the poll, the job is not
      * ended, because its context may have changed too. A job does not expire if it has got a new deadline since the poll.
-     * Parameters: $1 keys, $2 outcome, $3 JSON of rows.
+     * Parameters: $1 JSON of rows, $2 keys.
      */
-    end: `update ${tracked} t set ${set(steps.end)}, outcome = $2::smallint,
-  last_error = case when $2::smallint = ${outcomes.expired} then e.last_error else t.last_error end,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
-from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text, last_error text)
-where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
+    end: `update ${tracked} t set ${set(steps.end)}, outcome = e.outcome,
+  last_error = case when e.outcome = ${outcomes.expired} then e.last_error else t.last_error end,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
+from json_to_recordset($1::text::json) as e(key uuid, outcome smallint, link_ref_id text, last_error text)
+where t.key = e.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
   and (${isLinkProven('t')} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)
-  and ($2::smallint <> ${outcomes.expired} or t.deadline <= now())
-returning t.key, t.end_id`,
+  and (e.outcome <> ${outcomes.expired} or t.deadline <= now())
+returning t.outcome`,
 
     /** Makes rows due at once whose polls were broken off, because their process stops. Parameter: $1 keys. */
     giveBack: `update ${tracked} set due = now() where key = ${keysOf('$1')} and state = ${states.tracking} and due > now()`,
@@ -201,10 +200,10 @@ where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracki
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
   returning link_ref_id, context
 )
-insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at, end_id)
-select $1::uuid, ${kinds.gap}, ${states.handingOver}, ${outcomes.unheard}, link_ref_id, context, $3::integer, now(), gen_random_uuid()
+insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at, end_id, deliver_at)
+select $1::uuid, ${kinds.gap}, ${states.handingOver}, ${outcomes.unheard}, link_ref_id, context, $3::integer, now(), gen_random_uuid(), now()
 from reported
 on conflict (key) do nothing
-returning key, end_id`,
+returning key`,
   };
 }

@@ -15,7 +15,6 @@ const recipes = {
   'Express and PostgreSQL': async () => listening((await import('./express-and-postgres.ts')).server),
   Fastify: async () => listening((await import('./receive-with-fastify.ts')).app.server),
   'Hono on Node': async () => listening((await import('./hono-on-node.ts')).server),
-  'pg-boss': async () => serve(nodeHandler((await import('./pg-boss.ts')).POST)),
   BullMQ: async () => serve(nodeHandler((await import('./bullmq.ts')).POST)),
   async Nest() {
     const app = await (await import('./receive-with-nest.js')).createApp();

@@ -3,7 +3,7 @@
 import type { Action } from './explore.ts';
 import type { Settings } from './settings.ts';
 import type { Row, State } from './state.ts';
-import { eachProcess, once, processAt, send, startEnd } from './steps.ts';
+import { eachProcess, once, processAt, startEnd } from './steps.ts';
 
 /** The contexts of the job's own link and of another person's link. */
 export const links = { own: 3, other: 4 } as const;
@@ -11,6 +11,8 @@ export const links = { own: 3, other: 4 } as const;
 export const absent: Row = {
   state: 'absent',
   end: 0,
+  lease: 0,
+  isOver: false,
   attempts: 0,
   hasExpired: false,
   context: 0,
@@ -55,7 +57,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
           isProven: true,
           isTold: false,
         });
-        Object.assign(row, { link: 0, hasDate: true, end: 0, lateLooks: 0, lastError: 'none' });
+        Object.assign(row, { link: 0, hasDate: true, end: 0, lease: 0, lateLooks: 0, lastError: 'none' });
       },
     },
     {
@@ -121,21 +123,20 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         row.state = 'untracked';
         row.isProven = true;
         row.hasDate = false;
+        row.lease = 0;
         row.context = 0;
       },
     },
     {
       name: 'retry',
       standsFor: 'statements.revive',
-      cases: ({ row, messages, world }) =>
-        once(row.state === 'dead' && world.retries > 0 && messages.length < settings.maxMessages),
+      cases: ({ row, world }) => once(row.state === 'dead' && world.retries > 0),
       effect(state) {
         const { row, truth, world } = state;
         world.retries -= 1;
         Object.assign(truth, { base: truth.end, begun: 0, lapsed: 0 });
         startEnd(state, without !== 'each end has an id of its own');
         row.attempts = 0;
-        send(state);
       },
     },
     {

@@ -1,103 +1,80 @@
-// The deliveries of the model: a process fetches a message, asks for the status, calls the handler and stores the result.
+// The deliveries of the model: a process takes a completion, asks for the status, calls the handler and stores the result.
 
 import { links } from './callers.ts';
 import type { Action } from './explore.ts';
-import type { Protection, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import type { Delivery, Phase, State } from './state.ts';
-import { deliveryAt, drop, eachDelivery, heldBy, mayWork, processAt, remove } from './steps.ts';
+import { deliveryAt, drop, eachDelivery, hasLease, mayBegin, mayWork, processAt } from './steps.ts';
 
-/** The phases that end with a transaction that stores the result. */
-export const finished: readonly Phase[] = ['done', 'failed', 'again', 'gone', 'unbegun', 'timed out'];
+/** The phases that end with a statement that stores the result. */
+export const finished: readonly Phase[] = ['done', 'failed', 'again', 'unbegun', 'timed out'];
 
 export function createDeliveries(settings: Settings): readonly Action<State>[] {
   const { maxAttempts, deliveriesPerProcess, without } = settings;
 
-  /** Whether the completion of a delivery is being handed over, which `protection` makes sure of. */
-  const isCurrent = ({ row }: State, { end }: Delivery, protection: Protection | null) =>
-    row.state === 'handingOver' && (row.end === end || (protection !== null && without === protection));
-
-  /** The transaction that stores a result: its statements, and then those of pg-boss. */
+  /** The statement that stores a result. */
   function settle(state: State, delivery: Delivery): void {
     const { row, truth, world } = state;
     const { attempt, end, of } = delivery;
     const phase = delivery.phase === 'timed out' ? 'failed' : delivery.phase;
-    const message = heldBy(state, delivery);
-    // Only success counts after the lease: another process may have begun.
-    const mayChange = message !== undefined || without === 'only the delivery that has the message follows or buries';
-    let isBuried = false;
+    // Only success counts without the lease: another process may have begun.
+    const isAny = row.state === 'handingOver' && without === 'only the delivery that has the lease follows or buries';
+    const mayChange = hasLease(state, delivery) || isAny;
     if (phase === 'done') {
+      const isOfEnd = row.end === end || without === 'settle compares the ends';
       const isDead = row.state === 'dead' && row.end === end && without !== 'a late settle takes a dead letter back';
-      if (isDead || isCurrent(state, delivery, 'settle compares the ends')) row.state = 'done';
-    } else if (phase === 'again' && mayChange && isCurrent(state, delivery, 'followAgain compares the ends')) {
-      Object.assign(row, { state: 'tracking', end: 0, hasExpired: false, hasDate: true, lateLooks: 0 });
+      if (isDead || (row.state === 'handingOver' && isOfEnd))
+        Object.assign(row, { state: 'done', lease: 0, isOver: false });
+    } else if (phase === 'again' && mayChange) {
+      Object.assign(row, {
+        state: 'tracking',
+        end: 0,
+        lease: 0,
+        isOver: false,
+        hasExpired: false,
+        hasDate: true,
+        lateLooks: 0,
+      });
       world.isLate = false;
       truth.ended -= 1;
       if (truth.context >= links.own) truth.context = 0;
     } else if (phase === 'unbegun' && of > truth.base) {
-      if (message && isCurrent(state, delivery, null)) row.attempts -= 1;
+      if (hasLease(state, delivery)) Object.assign(row, { attempts: row.attempts - 1, lease: 0, isOver: false });
       else truth.lapsed = Math.min(truth.lapsed + 1, maxAttempts);
-    } else if (phase === 'failed' && mayChange && isCurrent(state, delivery, 'bury compares the ends')) {
-      isBuried = attempt >= maxAttempts && row.attempts >= maxAttempts;
-      if (isBuried) row.state = 'dead';
+    } else if (phase === 'failed' && mayChange) {
+      Object.assign(row, { lease: 0, isOver: false });
+      if (attempt >= maxAttempts && row.attempts >= maxAttempts) row.state = 'dead';
     }
-    if (!message) return;
-    const isKept = phase === 'failed' && !isBuried && without !== 'a failed delivery gives its message back';
-    if (phase === 'unbegun' || isKept) message.isActive = false;
-    else remove(state, message);
   }
 
   return [
     {
-      name: 'fetch',
-      standsFor: 'boss.fetch()',
-      cases: ({ messages, processes }) =>
-        messages.flatMap(({ end, isActive, fetches }) =>
-          isActive || fetches >= settings.maxFetches
-            ? []
-            : processes.flatMap((process, index) => {
-                const inHand = process.deliveries.filter(({ phase }) => phase !== 'late').length;
-                const hasRoom = inHand < deliveriesPerProcess && index < settings.deliverers;
-                return hasRoom && mayWork(process, without) ? [[index, end]] : [];
-              }),
-        ),
+      name: 'deliver',
+      standsFor: 'statements.deliver',
+      cases: ({ row, processes }) =>
+        row.state === 'handingOver' && (row.lease === 0 || row.isOver)
+          ? processes.flatMap((process, index) => {
+              const inHand = process.deliveries.filter(({ phase }) => phase !== 'late').length;
+              const hasRoom = inHand < deliveriesPerProcess && index < settings.deliverers;
+              return hasRoom && mayWork(process, without) ? [[index]] : [];
+            })
+          : [],
       effect(state, at) {
-        const message = state.messages.find(({ end }) => end === at[1]);
-        if (!message) return;
-        message.isActive = true;
-        message.fetches += 1;
-        const { end, of, fetches } = message;
+        const { row, truth, world } = state;
+        const isSpent = row.attempts >= maxAttempts && without !== 'nothing begins after the last attempt';
+        const isFree = row.hasExpired || without === 'the status is fetched before each delivery';
         processAt(state, at).deliveries.push({
           id: state.nextId,
-          end,
-          of,
-          fetch: fetches,
-          phase: 'fetched',
-          attempt: 0,
-          context: 0,
-          result: 0,
-          since: state.world.result,
+          end: row.end,
+          of: truth.end,
+          phase: isSpent ? 'failed' : isFree ? 'ready' : 'asking',
+          attempt: isSpent ? row.attempts : row.attempts + 1,
+          context: row.context,
+          result: isFree && !row.hasExpired ? settings.results[0] : 0,
+          since: world.result,
         });
+        Object.assign(row, { lease: state.nextId, isOver: false });
         state.nextId += 1;
-        if (without === 'a message is completed after its handler') remove(state, message);
-      },
-    },
-    {
-      name: 'read',
-      standsFor: 'statements.deliver',
-      cases: (state) => eachDelivery(state, ({ phase }) => phase === 'fetched'),
-      effect(state, at) {
-        const { delivery } = deliveryAt(state, at);
-        const { row } = state;
-        const isSpent = row.attempts >= maxAttempts && without !== 'nothing begins after the last attempt';
-        delivery.attempt = isSpent ? row.attempts : row.attempts + 1;
-        delivery.context = row.context;
-        if (!isCurrent(state, delivery, null)) delivery.phase = 'gone';
-        else if (isSpent) delivery.phase = 'failed';
-        else if (row.hasExpired) delivery.phase = 'ready';
-        else if (without === 'the status is fetched before each delivery') {
-          delivery.phase = 'ready';
-          delivery.result = settings.results[0];
-        } else delivery.phase = 'asking';
       },
     },
     {
@@ -124,8 +101,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'prepare',
       standsFor: 'the check of `beginBy`, and the batch of `begin`',
-      cases: (state) =>
-        eachDelivery(state, (delivery) => delivery.phase === 'ready' && heldBy(state, delivery) !== undefined),
+      cases: (state) => eachDelivery(state, (delivery) => delivery.phase === 'ready' && mayBegin(state, delivery)),
       effect(state, at) {
         deliveryAt(state, at).delivery.phase = 'beginning';
       },
@@ -135,8 +111,9 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       standsFor: 'statements.begin',
       cases: (state) => eachDelivery(state, ({ phase }) => phase === 'beginning'),
       effect(state, at) {
-        const { delivery } = deliveryAt(state, at);
-        delivery.phase = storeBegin(state, delivery) ? 'begun' : 'gone';
+        const { process, delivery } = deliveryAt(state, at);
+        if (storeBegin(state, delivery)) delivery.phase = 'begun';
+        else drop(process, delivery);
       },
     },
     {
@@ -151,8 +128,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     {
       name: 'call',
       standsFor: 'the second check of `beginBy`, and the call of the handler',
-      cases: (state) =>
-        eachDelivery(state, (delivery) => delivery.phase === 'begun' && heldBy(state, delivery) !== undefined),
+      cases: (state) => eachDelivery(state, (delivery) => delivery.phase === 'begun' && mayBegin(state, delivery)),
       effect(state, at) {
         const { delivery } = deliveryAt(state, at);
         delivery.phase = 'running';
@@ -204,7 +180,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     },
     {
       name: 'settle',
-      standsFor: 'statements.settle, followAgain, unbegin and bury, boss.complete() and boss.fail()',
+      standsFor: 'statements.settle, followAgain, bury and giveUpLease',
       cases: (state) => eachDelivery(state, ({ phase }) => finished.includes(phase)),
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);
@@ -215,7 +191,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     },
     {
       name: 'settle, unclear',
-      standsFor: 'the same transaction, whose response is lost: it is sent again',
+      standsFor: 'the same statement, whose response is lost: it is sent again',
       helps: false,
       cases: (state) => (settings.unclear ? eachDelivery(state, ({ phase }) => finished.includes(phase)) : []),
       effect(state, at) {
@@ -238,9 +214,9 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
   /** Counts the attempt if the handler may begin. */
   function storeBegin(state: State, delivery: Delivery): boolean {
     const { row } = state;
-    const isFetched = heldBy(state, delivery) !== undefined || without === 'begin compares the fetches of the message';
-    const isAny = without === 'only a completion that is handed over begins' && row.end === delivery.end;
-    if (!isFetched || !(isAny || isCurrent(state, delivery, 'begin compares the ends'))) return false;
+    const isAny = without === 'begin compares the leases' && row.state === 'handingOver';
+    const isGone = without === 'only a completion that is handed over begins' && row.end === delivery.end;
+    if (!hasLease(state, delivery) && !isAny && !isGone) return false;
     if (without !== 'an attempt is stored before its handler begins') {
       row.attempts = Math.min(row.attempts + 1, delivery.attempt);
       delivery.attempt = row.attempts;

@@ -6,7 +6,7 @@ export type Case = readonly number[];
 /** An action of a model: it happens in each of its cases, and changes a copy of the state. */
 export interface Action<State> {
   readonly name: string;
-  /** What the action stands for in the source: statements, methods of pg-boss, or code of a worker. */
+  /** What the action stands for in the source: statements, or code of a worker. */
   readonly standsFor: string;
   /**
    * False of what may never happen. Promises may rely on all else: on the work that happens by itself, and on what a

@@ -1,12 +1,11 @@
-// The faults of the model, and what pg-boss and the housekeeping do about them.
+// The faults of the model, and the end of a lease.
 
 import type { Action } from './explore.ts';
 import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
-import { eachProcess, once, processAt, remove, send } from './steps.ts';
+import { eachProcess, once, processAt } from './steps.ts';
 
 export function createFaults(settings: Settings): readonly Action<State>[] {
-  const { without } = settings;
   return [
     {
       name: 'a process dies',
@@ -15,43 +14,16 @@ export function createFaults(settings: Settings): readonly Action<State>[] {
       cases: (state) =>
         settings.crashes ? eachProcess(state, ({ poll, deliveries }) => poll !== null || deliveries.length > 0) : [],
       effect(state, at) {
-        const process = processAt(state, at);
-        Object.assign(process, { poll: null, deliveries: [], isStopping: false, isClosed: false });
+        Object.assign(processAt(state, at), { poll: null, deliveries: [], isStopping: false, isClosed: false });
       },
     },
     {
       name: 'a lease ends',
-      standsFor: 'failJobsByTimeout of pg-boss',
-      cases: ({ messages }) =>
-        without === 'a lease ends' ? [] : messages.flatMap(({ end, isActive }) => (isActive ? [[end]] : [])),
-      effect({ messages }, [id = 0]) {
-        for (const message of messages) if (message.end === id) message.isActive = false;
+      standsFor: 'the date deliver_at',
+      cases: ({ row }) => once(settings.without !== 'a lease ends' && row.lease !== 0 && !row.isOver),
+      effect({ row }) {
+        row.isOver = true;
       },
-    },
-    {
-      name: 'a message is lost',
-      standsFor: 'a message that somebody removes',
-      helps: false,
-      cases: ({ messages, world }) => (world.losses > 0 ? messages.map(({ end }) => [end]) : []),
-      effect(state, [id = 0]) {
-        state.world.losses -= 1;
-        remove(
-          state,
-          state.messages.find(({ end }) => end === id),
-        );
-      },
-    },
-    {
-      name: 'repair',
-      standsFor: 'statements.findLost',
-      cases: ({ row, messages }) =>
-        once(
-          settings.repairs &&
-            without !== 'a lost message is replaced' &&
-            row.state === 'handingOver' &&
-            !messages.some(({ end }) => end === row.end),
-        ),
-      effect: send,
     },
   ];
 }

@@ -8,14 +8,12 @@ import { createPolls } from './polls.ts';
 import { createPromises } from './promises.ts';
 import type { Settings } from './settings.ts';
 import { copyState, type Delivery, failures, findings, type Process, phases, rowStates, type State } from './state.ts';
-import { heldBy } from './steps.ts';
 
 /** Creates the model in a setting. */
 export function createModel(settings: Settings): Model<State> {
   return {
     initial: {
       row: { ...absent },
-      messages: [],
       processes: [start(), start()],
       truth: { end: 0, base: 0, begun: 0, lapsed: 0, isHandled: false, context: 0, ended: 0, key: 0 },
       world: {
@@ -27,7 +25,6 @@ export function createModel(settings: Settings): Model<State> {
         tracks: settings.tracks,
         untracks: settings.untracks,
         retries: settings.retries,
-        losses: settings.losses,
         isLinkTracked: false,
       },
       nextId: 1,
@@ -47,29 +44,21 @@ export function createModel(settings: Settings): Model<State> {
 const start = (): Process => ({ poll: null, deliveries: [], isStopping: false, isClosed: false });
 
 /** Creates the function that writes a state as a string; the names of ends and processes are not in it. */
-function createKeys({ losses, deliverers, without }: Settings): (state: State) => string {
-  // Only if a message was lost can two messages of the same end have been fetched equally often.
-  const countsFetches = losses > 0;
+function createKeys({ deliverers, without }: Settings): (state: State) => string {
   const hasIds = without !== 'each end has an id of its own';
   const letters = (...values: readonly (number | boolean)[]) =>
     String.fromCharCode(...values.map((value) => 48 + Number(value)));
 
   return (state) => {
-    const { row, messages, processes, truth, world } = state;
+    const { row, processes, truth, world } = state;
     // Only whether an end is the current one matters, not which of the earlier ones it is.
     const endOf = (one: { readonly end: number; readonly of: number }) =>
       (one.of === truth.end ? 2 : one.of > truth.base ? 4 : 0) + (one.end === row.end && !hasIds ? 1 : 0);
-    const sorted = messages.map((message) => ({
-      end: message.end,
-      code: letters(endOf(message), message.isActive, countsFetches ? message.fetches : 0),
-    }));
-    sorted.sort((a, b) => (a.code < b.code ? -1 : a.code > b.code ? 1 : 0));
     const codeOfDelivery = (one: Delivery) =>
       letters(
         endOf(one),
         phases.indexOf(one.phase),
-        sorted.findIndex(({ end }) => end === one.end) + 1,
-        countsFetches ? one.fetch : heldBy(state, one) !== undefined,
+        row.lease === one.id,
         one.attempt,
         one.context,
         one.result,
@@ -95,6 +84,8 @@ function createKeys({ losses, deliverers, without }: Settings): (state: State) =
     const surroundings = letters(
       rowStates.indexOf(row.state),
       row.attempts,
+      row.lease !== 0,
+      row.isOver,
       row.hasExpired,
       row.context,
       row.link,
@@ -117,11 +108,10 @@ function createKeys({ losses, deliverers, without }: Settings): (state: State) =
       world.tracks,
       world.untracks,
       world.retries,
-      world.losses,
       world.isLinkTracked,
     );
     const both = processes.map(codeOf);
     if (deliverers === 2) both.sort();
-    return [surroundings, ...sorted.map(({ code }) => code), ...both].join('|');
+    return [surroundings, ...both].join('|');
   };
 }

@@ -4,7 +4,7 @@ import { links, ownerOf } from './callers.ts';
 import type { Action } from './explore.ts';
 import type { Settings } from './settings.ts';
 import type { Poll, Process, Row, State } from './state.ts';
-import { eachProcess, mayWork, processAt, send, startEnd } from './steps.ts';
+import { eachProcess, mayWork, processAt, startEnd } from './steps.ts';
 
 export function createPolls(settings: Settings): readonly Action<State>[] {
   const { slowPolls, pollers, namesLink, without } = settings;
@@ -36,15 +36,14 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     return poll;
   }
 
-  /** What the response says. `isLong` stands for the tenth poll of an unknown job, and for ten minutes of failed polls. */
+  /** What the response says. `isLong` stands for the tenth poll of an unknown job, and for a day of failed polls. */
   function answer({ world }: State, poll: Poll, isLong: boolean): void {
     const { isLate, isProven } = poll;
-    const isAgain = poll.found === 'asked again';
-    const isFailing =
-      isLate && ((isLong && poll.lateLooks === 2) || without === 'an error after the deadline is doubted');
+    const lasts = (isLong && poll.lateLooks === 2) || without === 'an error after the deadline must last';
     poll.isOfAll = world.isDown && !world.isBroken && world.result > 0;
-    const isUnknown = world.result === 0 || (world.isDown && settings.forgetsAll);
-    poll.error = isUnknown ? 'own' : world.isDown || world.isBroken ? 'fleet' : 'none';
+    poll.error = world.result === 0 ? 'own' : world.isDown || world.isBroken ? 'fleet' : 'none';
+    const isSame = poll.error === poll.lastError || without === 'an error after the deadline must stay the same';
+    const isWell = !world.isDown || without === 'an error of all jobs counts only while others succeed';
     if (poll.error === 'none') {
       if (world.result > 1) poll.found = 'completed';
       else poll.found = isLate ? 'expired' : 'pending';
@@ -55,11 +54,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       without !== 'a job that only callbacks mentioned is given up'
     )
       poll.found = 'unknown';
-    else if (isAgain) poll.found = 'doubted again';
-    else if (!isFailing || (poll.error === 'own' && poll.lastError !== 'own')) poll.found = 'failed';
-    else if (poll.error === 'own' && without === 'an error about the job itself is doubted, too')
-      poll.found = 'expired';
-    else poll.found = 'doubted';
+    else poll.found = isLate && lasts && isSame && (poll.error === 'own' || isWell) ? 'expired' : 'failed';
   }
 
   /** Whether the status names another link than the callback did. */
@@ -97,7 +92,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
   return [
     {
       name: 'poll',
-      standsFor: 'statements.claim, and look()',
+      standsFor: 'statements.claim, and pollOnce()',
       cases: (state) => (slowPolls ? [] : answers(state, (process) => mayPoll(state, process))),
       effect(state, at) {
         answer(state, claim(state, processAt(state, at)), at[1] === 1);
@@ -113,33 +108,11 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     },
     {
       name: 'answer',
-      standsFor: 'look()',
+      standsFor: 'pollOnce()',
       cases: (state) => (slowPolls ? answers(state, ({ poll }) => poll?.found === 'asked') : []),
       effect(state, at) {
         const { poll } = processAt(state, at);
         if (poll) answer(state, poll, at[1] === 1);
-      },
-    },
-    {
-      name: 'control',
-      standsFor: 'the requests of pollAgain() about other jobs',
-      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'doubted' || poll?.found === 'doubted again'),
-      effect(state, at) {
-        const { poll } = processAt(state, at);
-        if (!poll) return;
-        const isSecond = poll.found === 'doubted again';
-        const isCertain = isSecond || without === 'a doubted job is polled once more';
-        if (state.world.isDown) poll.found = 'failed';
-        else poll.found = isCertain ? 'expired' : 'asked again';
-      },
-    },
-    {
-      name: 'ask again',
-      standsFor: 'the second poll of pollAgain()',
-      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'asked again'),
-      effect(state, at) {
-        const { poll } = processAt(state, at);
-        if (poll) answer(state, poll, true);
       },
     },
     {
@@ -164,15 +137,12 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     },
     {
       name: 'end',
-      standsFor: 'statements.end, and HandOver.end()',
+      standsFor: 'statements.end',
       cases: (state) =>
         eachProcess(
           state,
           ({ poll }) =>
-            poll !== null &&
-            (poll.found === 'completed' || poll.found === 'expired') &&
-            !isOfAnotherLink(poll) &&
-            state.messages.length < settings.maxMessages,
+            poll !== null && (poll.found === 'completed' || poll.found === 'expired') && !isOfAnotherLink(poll),
         ),
       effect(state, at) {
         const { row, truth, world } = state;
@@ -201,17 +171,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         startEnd(state, without !== 'each end has an id of its own');
         Object.assign(row, { hasExpired: poll.found === 'expired', isProven: true, hasDate: false });
         if (row.hasExpired) row.lastError = poll.error;
-        if (without === 'an end and its message are stored together') process.poll = { ...poll, found: 'unsent' };
-        else send(state);
-      },
-    },
-    {
-      name: 'send',
-      standsFor: 'a second transaction, which is not there',
-      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'unsent'),
-      effect(state, at) {
-        processAt(state, at).poll = null;
-        send(state);
       },
     },
     {

@@ -3,13 +3,12 @@
 import type { Promised } from './explore.ts';
 import type { Settings } from './settings.ts';
 import type { Delivery, State } from './state.ts';
-import { heldBy } from './steps.ts';
+import { hasLease, mayBegin } from './steps.ts';
 
 export function createPromises(settings: Settings): readonly Promised<State>[] {
-  const { maxAttempts, losses, crashes, unclear } = settings;
-  /** Whether a completion is handled or a dead letter, or whether the bound of this setting is reached. */
-  const isOver = ({ row, messages }: State) =>
-    row.state === 'done' || row.state === 'dead' || messages.some(({ fetches }) => fetches >= settings.maxFetches);
+  const { maxAttempts, crashes, unclear } = settings;
+  /** Whether a completion is handled or a dead letter. */
+  const isOver = ({ row }: State) => row.state === 'done' || row.state === 'dead';
   return [
     {
       name: 'Each tracked job gets a completion: `completed`, or `expired` after its deadline.',
@@ -27,7 +26,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
     },
     {
       name: 'If a worker dies, its completions are handed over again after `handlerTimeoutMs` plus 30 to 40 s.',
-      reach: { from: ({ row }) => losses === 0 && row.state === 'handingOver', to: isOver },
+      reach: { from: ({ row }) => row.state === 'handingOver', to: isOver },
     },
     {
       name: 'Every delivery of a completion has the same `key`.',
@@ -39,23 +38,14 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       step: (_before, action, after, at) => action !== 'call' || isCurrent(deliveryIn(after, at)),
     },
     {
-      name: 'If a message is lost, its completion is not lost.',
-      reach: { from: ({ row }) => losses > 0 && row.state === 'handingOver', to: isOver },
-    },
-    {
-      name: 'A handler that fails is called again, and no completion is dropped.',
-      state: ({ row, messages }) =>
-        losses > 0 || row.state !== 'handingOver' || messages.some(({ end }) => end === row.end),
-    },
-    {
       name: 'After `maxAttempts` attempts, the completion becomes a dead letter, which is kept until it is handled.',
-      state: ({ truth }) => losses > 0 || truth.begun <= maxAttempts,
+      state: ({ truth }) => truth.begun <= maxAttempts,
       step: (before, action, after, at) => {
         if (before.row.state === 'dead' && after.row.state !== 'dead') return leavesDead(before, action, at);
         return (
           after.row.state !== 'dead' ||
           before.row.state === 'dead' ||
-          (after.row.attempts >= maxAttempts && (losses > 0 || !runs(before, at)))
+          (after.row.attempts >= maxAttempts && !runs(before, at))
         );
       },
     },
@@ -63,7 +53,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       name: 'An attempt counts when its handler begins.',
       state: (state) => {
         const { row, truth } = state;
-        if (losses > 0 || row.state === 'untracked' || row.state === 'absent') return true;
+        if (row.state === 'untracked' || row.state === 'absent') return true;
         const certain = !crashes && !unclear;
         return (
           row.attempts >= truth.begun && (!certain || row.attempts <= truth.begun + truth.lapsed + countBegun(state))
@@ -89,7 +79,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       step: (before, action, after, at) =>
         before.row.state === 'done'
           ? action !== 'begin' || deliveryIn(after, at)?.phase !== 'begun'
-          : losses > 0 || action !== 'settle' || !isSuccess(before, at) || after.row.state === 'done',
+          : action !== 'settle' || !isSuccess(before, at) || after.row.state === 'done',
     },
     {
       name: 'After that, its completion is no longer handed over.',
@@ -102,10 +92,12 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
         action !== 'end' || !hasEnded(before, after) || !after.row.hasExpired || !pollIn(before, index)?.isOfAll,
     },
     {
-      name: 'It expires with its error only after at least three polls have failed, over at least ten minutes.',
+      name: 'It expires with its error only after at least three polls have failed with the same error, over at least a day.',
       step: (before, action, after, [index = 0]) => {
         const poll = action === 'end' && hasEnded(before, after) ? pollIn(before, index) : null;
-        return poll?.found !== 'expired' || poll.error === 'none' || poll.lateLooks === 2;
+        return (
+          poll?.found !== 'expired' || poll.error === 'none' || (poll.lateLooks === 2 && poll.error === poll.lastError)
+        );
       },
     },
     {
@@ -131,7 +123,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       step: (before, action, _, [index = 0]) => {
         const { isStopping, deliveries } = before.processes[index === 0 ? 0 : 1];
         if (action === 'stop resolves') return deliveries.length === 0;
-        return !isStopping || !['fetch', 'poll', 'claim'].includes(action);
+        return !isStopping || !['deliver', 'poll', 'claim'].includes(action);
       },
     },
     {
@@ -177,7 +169,7 @@ const countBegun = (state: State) =>
 /** Whether a handler of the current end runs under its lease, apart from the delivery that makes the step. */
 const runs = (state: State, [, id]: readonly number[]) =>
   deliveriesOf(state).some(
-    (one) => one.id !== id && one.of === state.truth.end && one.phase === 'running' && heldBy(state, one) !== undefined,
+    (one) => one.id !== id && one.of === state.truth.end && one.phase === 'running' && mayBegin(state, one),
   );
 
 const isLateSuccess = (state: State, at: readonly number[]) => {
@@ -185,10 +177,10 @@ const isLateSuccess = (state: State, at: readonly number[]) => {
   return state.row.state === 'dead' && delivery?.phase === 'done' && delivery.of === state.truth.end;
 };
 
-/** Whether a handler of the current end has succeeded under the lease of its message. */
+/** Whether a handler of the current end has succeeded under its lease. */
 const isSuccess = (state: State, at: readonly number[]) => {
   const delivery = deliveryIn(state, at);
-  const isHeld = delivery !== undefined && heldBy(state, delivery) !== undefined;
+  const isHeld = delivery !== undefined && hasLease(state, delivery);
   const isOfThisJob =
     state.row.state !== 'untracked' && state.row.state !== 'absent' && delivery?.of === state.truth.end;
   return isHeld && delivery?.phase === 'done' && isOfThisJob && delivery.of > state.truth.base;

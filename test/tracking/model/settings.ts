@@ -11,32 +11,25 @@ export const protections = [
   'only followed jobs end',
   'only jobs of the polled link end',
   'a job expires only after its deadline',
-  'an error after the deadline is doubted',
-  'a doubted job is polled once more',
-  'an error about the job itself is doubted, too',
+  'an error after the deadline must last',
+  'an error after the deadline must stay the same',
+  'an error of all jobs counts only while others succeed',
   'a job that only callbacks mentioned is given up',
   'the link of the verified status counts',
-  'an end and its message are stored together',
   'each end has an id of its own',
-  'a message is completed after its handler',
   'a lease ends',
-  'a lost message is replaced',
   'the status is fetched before each delivery',
   'the key is made from both ids',
-  'begin compares the ends',
   'settle compares the ends',
-  'followAgain compares the ends',
-  'bury compares the ends',
-  'begin compares the fetches of the message',
+  'begin compares the leases',
   'an attempt is stored before its handler begins',
   'only a completion that is handed over begins',
   'nothing begins after the last attempt',
   'a late settle takes a dead letter back',
   'a success after the time of the handler is stored',
-  'a failed delivery gives its message back',
   'a process that stops takes no new work',
   'stop() waits for running handlers',
-  'only the delivery that has the message follows or buries',
+  'only the delivery that has the lease follows or buries',
   'a compared poll ends a job of the verified link',
   'a status that names no link proves none',
   'a link that is tracked later gives its context',
@@ -63,8 +56,6 @@ export interface Settings {
   /** How many outages the service may have, and whether it may respond with errors about this job alone. */
   readonly outages: number;
   readonly breaks: boolean;
-  /** Whether the service knows no job during an outage. */
-  readonly forgetsAll: boolean;
   readonly forgets: boolean;
   /** Whether a poll is one step, or whether anything may happen between its statement and its response. */
   readonly slowPolls: boolean;
@@ -73,15 +64,9 @@ export interface Settings {
   /** How many processes deliver, and how many completions each of them at the same time. */
   readonly deliverers: number;
   readonly deliveriesPerProcess: number;
-  /** How many messages there are at most. */
-  readonly maxMessages: number;
-  /** How many times a message is fetched at most. */
-  readonly maxFetches: number;
   readonly crashes: boolean;
   /** Whether `stop()` may be called in a process. */
   readonly stops: boolean;
-  readonly losses: number;
-  readonly repairs: boolean;
   /** Whether the outcome of a transaction may be unclear, or its result impossible to store. */
   readonly unclear: boolean;
   /** Whether handlers may take too long, and succeed then. */
@@ -102,18 +87,13 @@ const base: Settings = {
   deadlines: false,
   outages: 0,
   breaks: false,
-  forgetsAll: false,
   forgets: false,
   slowPolls: false,
   pollers: 1,
   deliverers: 2,
   deliveriesPerProcess: 1,
-  maxMessages: 2,
-  maxFetches: Number.POSITIVE_INFINITY,
   crashes: false,
   stops: false,
-  losses: 0,
-  repairs: false,
   unclear: false,
   overruns: false,
   without: null,
@@ -148,7 +128,6 @@ export const settings: readonly Settings[] = [
   { ...base, name: 'two deliveries in one process', tracks: 2, untracks: 1, deliverers: 1, deliveriesPerProcess: 2 },
   { ...base, name: 'stops', stops: true },
   { ...base, name: 'retries', retries: 1 },
-  { ...base, name: 'lost messages', losses: 1, repairs: true, maxFetches: 2 },
   { ...base, name: 'changing results', results: [2, 3], deliverers: 1 },
   {
     ...base,
@@ -162,15 +141,6 @@ export const settings: readonly Settings[] = [
     deliverers: 1,
   },
   { ...base, name: 'outages', results: [1, 2], deadlines: true, outages: 1, breaks: true, pollers: 2, deliverers: 1 },
-  {
-    ...base,
-    name: 'a service that knows no job',
-    results: [1, 2],
-    deadlines: true,
-    outages: 1,
-    forgetsAll: true,
-    deliverers: 1,
-  },
   { ...linked, name: 'links' },
   { ...linked, name: 'links of unknown jobs', unknownJobs: 'track' },
   {
@@ -180,6 +150,7 @@ export const settings: readonly Settings[] = [
     callbacks: [0],
     results: [0, 2],
     deadlines: true,
+    breaks: true,
     deliverers: 1,
   },
   { ...base, name: 'forgotten rows', tracks: 2, untracks: 1, retries: 1, forgets: true, deliverers: 1 },

@@ -1,4 +1,4 @@
-// The state of the modelled tracker: the row of one job, its messages, two processes, and the service.
+// The state of the modelled tracker: the row of one job, two processes, and the service.
 
 export const rowStates = ['absent', 'heard', 'tracking', 'handingOver', 'done', 'dead', 'untracked'] as const;
 export type RowState = (typeof rowStates)[number];
@@ -8,6 +8,10 @@ export interface Row {
   state: RowState;
   /** The id of the end that is handed over; 0 for none. */
   end: number;
+  /** The delivery that has the completion; 0 for none. */
+  lease: number;
+  /** Whether the lease is over: another delivery may take the completion. */
+  isOver: boolean;
   attempts: number;
   hasExpired: boolean;
   /** The context: 0 for none, 1 and 2 of the first and the second call of `track()`, 3 and 4 of the links. */
@@ -25,23 +29,11 @@ export interface Row {
   lastError: Failure;
 }
 
-/** A message that waits or that a process has. Messages that are completed or removed are not in the state. */
-export interface Message {
-  /** The id of the end, which is also the id of the message. */
-  readonly end: number;
-  /** Which end it truly is about, as `Truth.end` counts. */
-  readonly of: number;
-  isActive: boolean;
-  /** How many times it was fetched. */
-  fetches: number;
-}
-
 /**
  * How far a delivery is. From `done` on, a transaction stores the result. Only a handler whose time is over goes on then:
  * it is `late`.
  */
 export const phases = [
-  'fetched',
   'asking',
   'ready',
   'beginning',
@@ -50,7 +42,6 @@ export const phases = [
   'done',
   'failed',
   'again',
-  'gone',
   'unbegun',
   'timed out',
   'late',
@@ -60,11 +51,10 @@ export type Phase = (typeof phases)[number];
 /** A delivery in a process. */
 export interface Delivery {
   readonly id: number;
-  /** The id of its message. */
+  /** The end that it hands over. */
   readonly end: number;
+  /** Which end it truly is about, as `Truth.end` counts. */
   readonly of: number;
-  /** How many times the message had been fetched with this delivery. */
-  readonly fetch: number;
   phase: Phase;
   /** The number of this attempt. */
   attempt: number;
@@ -76,18 +66,7 @@ export interface Delivery {
 }
 
 /** What a poll has found. */
-export const findings = [
-  'asked',
-  'completed',
-  'expired',
-  'unknown',
-  'pending',
-  'failed',
-  'doubted',
-  'asked again',
-  'doubted again',
-  'unsent',
-] as const;
+export const findings = ['asked', 'completed', 'expired', 'unknown', 'pending', 'failed'] as const;
 
 /** The errors of polls: none, one about the job itself, or one that can be about all jobs. */
 export const failures = ['none', 'own', 'fleet'] as const;
@@ -153,14 +132,12 @@ export interface World {
   tracks: number;
   untracks: number;
   retries: number;
-  losses: number;
   /** Whether the link of the job is tracked. */
   isLinkTracked: boolean;
 }
 
 export interface State {
   row: Row;
-  messages: Message[];
   processes: [Process, Process];
   truth: Truth;
   world: World;
@@ -168,10 +145,9 @@ export interface State {
 }
 
 /** Copies a state: actions change the copy. */
-export function copyState({ row, messages, processes, truth, world, nextId }: State): State {
+export function copyState({ row, processes, truth, world, nextId }: State): State {
   return {
     row: { ...row },
-    messages: messages.map((message) => ({ ...message })),
     processes: [copyProcess(processes[0]), copyProcess(processes[1])],
     truth: { ...truth },
     world: { ...world },

@@ -2,7 +2,7 @@
 
 import type { Case } from './explore.ts';
 import type { Protection } from './settings.ts';
-import type { Delivery, Message, Process, State } from './state.ts';
+import type { Delivery, Process, State } from './state.ts';
 
 /** The cases of an action that either happens in one way or does not happen. */
 export const once = (happens: boolean): readonly Case[] => (happens ? only : none);
@@ -39,28 +39,20 @@ export const processAt = ({ processes }: State, [index = 0]: Case): Process => p
 export const mayWork = ({ isStopping, isClosed }: Process, without: Protection | null): boolean =>
   !isClosed && (!isStopping || without === 'a process that stops takes no new work');
 
-/** The message that a delivery was fetched with, if it still is the delivery's: its lease has not ended. */
-export function heldBy({ messages }: State, { end, fetch }: Delivery): Message | undefined {
-  return messages.find((message) => message.end === end && message.isActive && message.fetches === fetch);
+/** Whether a delivery still has the completion: no other one has taken it since. */
+export function hasLease({ row }: State, { id }: Delivery): boolean {
+  return row.state === 'handingOver' && row.lease === id;
 }
+
+/** Whether a handler may begin: the lease is not over. */
+export const mayBegin = (state: State, delivery: Delivery): boolean => hasLease(state, delivery) && !state.row.isOver;
 
 /** Begins an end of the job. */
 export function startEnd({ row, truth }: State, hasOwnId: boolean): void {
   truth.end += 1;
   truth.isHandled = false;
   row.state = 'handingOver';
-  row.end = hasOwnId ? truth.end : 1;
-}
-
-/** Sends the message of the current end, unless it is there. */
-export function send({ row, truth, messages }: State): void {
-  if (messages.some(({ end }) => end === row.end)) return;
-  messages.push({ end: row.end, of: truth.end, isActive: false, fetches: 0 });
-}
-
-/** Removes a message. */
-export function remove(state: State, gone: Message | undefined): void {
-  state.messages = state.messages.filter((message) => message !== gone);
+  Object.assign(row, { end: hasOwnId ? truth.end : 1, lease: 0, isOver: false });
 }
 
 /** Removes a delivery from its process. */

@@ -9,9 +9,8 @@ import { job, refIds, schema } from './stored.ts';
 const strange = 9;
 
 export function createCallerTakers(stage: Stage): Takers {
-  const { context, tracker, settings, pool, key, linkKey, processes, endLeases, ends } = stage;
+  const { context, tracker, settings, pool, key, linkKey } = stage;
   const { database, statements } = context;
-  const [{ handOver }] = processes;
   const update = (columns: string) => pool.query(`update ${schema}.tracked set ${columns} where key = '${key}'`);
   const trackLink = () => tracker.trackLink(refIds[links.own] ?? '', { context: links.own });
   const nothing = async () => {};
@@ -26,7 +25,7 @@ export function createCallerTakers(stage: Stage): Takers {
         if (text === statements.forgetHeard && rows.length === 0) resolve();
         return rows;
       };
-      housekeeping = createHousekeeping({ ...context, database: { ...database, run } }, handOver);
+      housekeeping = createHousekeeping({ ...context, database: { ...database, run } });
     });
     await housekeeping.drain();
   }
@@ -60,17 +59,10 @@ export function createCallerTakers(stage: Stage): Takers {
       await update("ended_at = ended_at - interval '1 year'");
       await keepHouse();
     },
-    repair: keepHouse,
-    'a message is lost': ({ at: [end = 0] }) =>
-      pool.query(`delete from ${schema}_boss.job where id = '${ends.get(end)}'`),
-    async 'a lease ends'({ at: [end = 0] }) {
-      await pool.query(`update ${schema}_boss.job set started_on = started_on - interval '1 day'
-        where id = '${ends.get(end)}' and state = 'active'`);
-      await pool.query(endLeases);
-    },
+    'a lease ends': () => update("deliver_at = now() - interval '1 s'"),
     // What is left of an earlier deadline lies before this one.
     'the deadline passes': () =>
-      update("deadline = now() - interval '1 day', late_since = late_since - interval '30 days'"),
+      update("deadline = now() - interval '3 days', late_since = late_since - interval '30 days'"),
     'the job goes on': nothing,
     'an outage begins': nothing,
     'an outage ends': nothing,

@@ -2,9 +2,10 @@
 
 import type { Completion } from 'hosted-client/tracking';
 import { expect } from 'vitest';
+import { kinds } from '../../../../src/tracking/rules.ts';
 import type { Delivery, State } from '../state.ts';
 import { statusOf } from './polls.ts';
-import type { Halt, Line } from './process.ts';
+import type { Halt, Line, Place } from './process.ts';
 import { connectionError, hold, pass, processOf, respond, type Stage, type Takers } from './steps.ts';
 import { job, schema } from './stored.ts';
 import { settleDown } from './timers.ts';
@@ -12,8 +13,8 @@ import type { Step } from './traces.ts';
 
 /** A delivery in a process. */
 interface Handed extends Line {
-  /** Whether it waits for the row of its completion. The loop that fetched it waits too. */
-  isRead: boolean;
+  /** Whether it waits for the row of its completion. The loop that took it waits too. */
+  isTaken: boolean;
   /** Whether it was too late for its handler when it was stored that this begins. */
   isTooLate: boolean;
   /** The handler, and what ends its time. */
@@ -25,7 +26,7 @@ interface Handed extends Line {
 const againMs = 250;
 
 export function createDeliveryTakers(stage: Stage): Takers {
-  const { context, settings, pool, key, timers, clock, completions, ends } = stage;
+  const { context, settings, pool, key, timers, clock, completions, leases } = stage;
   const lines = new Map<number, Handed>();
 
   function lineOf({ at: [, id = 0] }: Step): Handed {
@@ -34,19 +35,31 @@ export function createDeliveryTakers(stage: Stage): Takers {
     return line;
   }
 
-  /** Lets a delivery go on to a place, or, if it waits for the status, to its request. */
-  function goOn(step: Step, place: 'status' | 'begin' | 'handler'): Promise<Halt> {
+  /** Lets a delivery go on to a place. */
+  function goOn(step: Step, place: Place): Promise<Halt> {
     const line = lineOf(step);
-    line.isRead = false;
+    line.isTaken = false;
     return processOf(stage, step).goOn(line, place);
   }
 
   /** Lets a delivery go on until it stores its result. */
-  function goOnToStore(step: Step): Promise<Halt> {
+  async function goOnToStore(step: Step): Promise<Halt> {
     const line = lineOf(step);
+    const { phase, attempt } = deliveryOf(step);
     clock.isNextLate = line.isTooLate;
     line.isTooLate = false;
-    return processOf(stage, step).goOn(line, 'transaction');
+    if (phase === 'done') return goOn(step, 'settle');
+    if (phase === 'again') return goOn(step, 'followAgain');
+    const isLast = phase !== 'unbegun' && attempt >= settings.maxAttempts;
+    return goOn(step, isLast ? 'bury' : 'giveUpLease');
+  }
+
+  /** What is not buried is given up. */
+  async function goOnToEnd(step: Step): Promise<Halt> {
+    const halt = await goOnToStore(step);
+    if (halt.place !== 'bury') return halt;
+    await pass(halt);
+    return processOf(stage, step).halted('giveUpLease');
   }
 
   /** The response of the database is lost. After a while, the process stores the same again. */
@@ -60,25 +73,26 @@ export function createDeliveryTakers(stage: Stage): Takers {
   }
 
   return {
-    async fetch(step) {
+    async deliver(step) {
       const process = processOf(stage, step);
-      // The loop fetches the next message after it has read the row of the one before.
-      for (const { id } of deliveriesOf(step.before, step)) {
+      // The loop takes the next completion after the one before goes on.
+      for (const { id, phase } of deliveriesOf(step.before, step)) {
         const line = lines.get(id);
-        if (line?.isRead) line.halt = await process.goOn(line, 'status');
+        if (!line?.isTaken) continue;
+        line.isTaken = false;
+        line.halt = await process.goOn(line, phase === 'asking' ? 'status' : 'settle');
       }
-      const id = ends.get(step.at[1] ?? 0);
-      // Of several messages, the process gets the one of the step.
-      await pool.query(`update ${schema}_boss.job set start_after = case when id = '${id}' then now() - interval '1 s'
-        else now() + interval '1 day' end where state < 'active'`);
-      expect(await pass(await process.halted('fetch'))).toMatchObject({ rows: [{ id }] });
-      const line = { halt: null, release: null, isRead: false, isTooLate: false, handler: null, timeOut() {} };
+      await pool.query(`update ${schema}.tracked set due = null where kind = ${kinds.link};
+        update ${schema}.tracked set deliver_at = now() - interval '1 s' where key = '${key}'`);
+      const line = { halt: null, release: null, isTaken: true, isTooLate: false, handler: null, timeOut() {} };
       lines.set(step.before.nextId, line);
-    },
-    async read(step) {
-      const line = lineOf(step);
-      await hold(line, await processOf(stage, step).halted('deliver'));
-      line.isRead = true;
+      const taken = (await hold(line, await process.halted('deliver'))) as readonly { readonly taken: string }[];
+      const [row] = JSON.parse(taken[0]?.taken ?? '[]') as readonly {
+        readonly key: string;
+        readonly lease_id: string;
+      }[];
+      expect(row).toMatchObject({ key });
+      leases.set(step.before.nextId, row?.lease_id ?? '');
     },
     async ask(step) {
       const halt = await goOn(step, 'status');
@@ -94,10 +108,13 @@ export function createDeliveryTakers(stage: Stage): Takers {
     // Nothing is in between that a replay could wait for.
     async prepare() {},
     async begin(step) {
-      await hold(lineOf(step), await goOn(step, 'begin'));
+      const halt = await goOn(step, 'settle');
+      const isGone = !deliveriesOf(step.after, step).some(({ id }) => id === step.at[1]);
+      await (isGone ? pass(halt) : hold(lineOf(step), halt));
+      await settleDown();
     },
     async 'begin, unclear'(step) {
-      await lose(step, await goOn(step, 'begin'));
+      await lose(step, await goOn(step, 'settle'));
     },
     async call(step) {
       const line = lineOf(step);
@@ -136,14 +153,14 @@ export function createDeliveryTakers(stage: Stage): Takers {
       line.release = async () => line.timeOut();
     },
     async settle(step) {
-      await pass(await goOnToStore(step));
+      await pass(await goOnToEnd(step));
       await settleDown();
     },
     async 'settle, unclear'(step) {
-      await lose(step, await goOnToStore(step));
+      await lose(step, await goOnToEnd(step));
     },
     async 'give up'(step) {
-      const halt = deliveryOf(step).phase === 'beginning' ? await goOn(step, 'begin') : await goOnToStore(step);
+      const halt = deliveryOf(step).phase === 'beginning' ? await goOn(step, 'settle') : await goOnToStore(step);
       clock.isNextLate = true;
       halt.reject(connectionLost());
       await settleDown();

@@ -6,24 +6,21 @@ import { kinds } from '../../../../src/tracking/rules.ts';
 import { links } from '../callers.ts';
 import type { Settings } from '../settings.ts';
 import type { Poll, State } from '../state.ts';
-import type { Line } from './process.ts';
+import { type Line, service } from './process.ts';
 import { connectionError, hold, pass, processOf, respond, type Stage, type Takers } from './steps.ts';
-import { job, otherJob, refIds, schema } from './stored.ts';
+import { job, refIds, schema } from './stored.ts';
 import { settleDown } from './timers.ts';
 import type { Step } from './traces.ts';
 
-/** How many times the tracker polls a doubted job again. */
-const rounds = 8;
-
 export function createPollTakers(stage: Stage): Takers {
-  const { pool, key, timers, settings } = stage;
+  const { pool, key, settings } = stage;
   const lines: [Line, Line] = [createLine(), createLine()];
   const lineOf = ({ at: [index] }: Step) => lines[index === 0 ? 0 : 1];
 
-  /** Takes the due job. `isLong` stands for the tenth poll of an unknown job, and for ten minutes of failed polls. */
+  /** Takes the due job. `isLong` stands for the tenth poll of an unknown job, and for a day of failed polls. */
   async function claim(step: Step, isLong: boolean): Promise<void> {
     const looks = isLong ? '10' : 'least(told_looks, 1)';
-    const since = `now() - interval '${isLong ? 20 : 0} minutes'`;
+    const since = `now() - interval '${isLong ? 30 : 0} hours'`;
     await pool.query(`update ${schema}.tracked set due = null where kind = ${kinds.link};
       update ${schema}.tracked set due = now(), told_looks = ${looks},
         late_since = case when late_since between deadline and now() then ${since} else late_since end
@@ -37,27 +34,14 @@ export function createPollTakers(stage: Stage): Takers {
     const line = lineOf(step);
     const halt = await processOf(stage, step).goOn(line, 'status');
     expect(await halt.run()).toMatchObject(job);
-    respond(line, halt, () => statusOf(step.before, settings));
-  }
-
-  /** Lets a poll go on until the service responds about another job. */
-  async function askOther(step: Step): Promise<void> {
-    const line = lineOf(step);
-    const process = processOf(stage, step);
-    expect(await pass(await process.goOn(line, 'control'))).toHaveLength(1);
-    await settleDown();
-    // The token bucket is full.
-    timers.newest(0)();
-    const halt = await process.goOn(line, 'status');
-    expect(await halt.run()).toMatchObject(otherJob);
     respond(line, halt, () => {
-      if (!step.before.world.isDown) return { complete: true };
-      throw settings.forgetsAll ? notFoundError() : connectionError();
+      service.isDown = step.before.world.isDown;
+      return statusOf(step.before, settings);
     });
   }
 
   /** Lets a poll store its result, which ends it. */
-  const store = (place: 'transaction' | 'giveUp') => async (step: Step) => {
+  const store = (place: 'end' | 'giveUp') => async (step: Step) => {
     await pass(await processOf(stage, step).goOn(lineOf(step), place));
     await settleDown();
   };
@@ -66,36 +50,15 @@ export function createPollTakers(stage: Stage): Takers {
     async poll(step) {
       await claim(step, step.at[1] === 1);
       await answer(step);
-      const poll = pollOf(step.after, step);
-      const isFailingForLong = poll?.isLate && poll.lateLooks === 2 && poll.lastError === 'own';
-      if (poll?.found !== 'unknown' || !isFailingForLong) return;
-      // The model gives the job up at once, because nothing that follows can change that.
-      for (let round = 1; round <= rounds; round++) {
-        await askOther(step);
-        if (step.before.world.isDown) return;
-        await answer(step);
-      }
-      await askOther(step);
     },
     claim: (step) => claim(step, false),
     answer,
-    async control(step) {
-      const isFirst = pollOf(step.before, step)?.found === 'doubted';
-      await askOther(step);
-      if (!isFirst || step.before.world.isDown) return;
-      // In the model, one poll between requests about other jobs stands for all rounds.
-      for (let round = 1; round < rounds; round++) {
-        await answer(step);
-        await askOther(step);
-      }
-    },
-    'ask again': answer,
     async relink(step) {
       const line = lineOf(step);
       await hold(line, await processOf(stage, step).goOn(line, 'relink'));
       if (pollOf(step.after, step) === null) await processOf(stage, step).end(line);
     },
-    end: store('transaction'),
+    end: store('end'),
     async note(step) {
       const halt = await processOf(stage, step).goOnOrEnd(lineOf(step), 'note');
       if (halt) await pass(halt);
@@ -110,9 +73,9 @@ const createLine = (): Line => ({ halt: null, release: null });
 const pollOf = ({ processes }: State, { at: [index] }: Step): Poll | null => processes[index === 0 ? 0 : 1].poll;
 
 /** The status of the job. Its message is the version of the result. */
-export function statusOf({ world }: State, { namesLink, forgetsAll }: Settings): object {
+export function statusOf({ world }: State, { namesLink }: Settings): object {
   const { result, isDown, isBroken } = world;
-  if (result === 0 || (isDown && forgetsAll)) throw notFoundError();
+  if (result === 0) throw notFoundError();
   if (isDown || isBroken) throw connectionError();
   const named = namesLink && result > 1 ? { partnerParams: { linkId: refIds[links.own] } } : null;
   return { complete: result > 1, message: String(result), result: named, history: [] };

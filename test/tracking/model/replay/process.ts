@@ -4,16 +4,17 @@
 import type { Context, StoredContext } from '../../../../src/tracking/context.ts';
 import { createDeliveries } from '../../../../src/tracking/deliver.ts';
 import { createFollower } from '../../../../src/tracking/follow.ts';
-import { createHandOver, type HandOver } from '../../../../src/tracking/hand-over.ts';
 import type { Health } from '../../../../src/tracking/health.ts';
-import { openBoss } from '../../../../src/tracking/pg-boss.ts';
 import { settleDown } from './timers.ts';
 
 /** The statements at which a process halts. */
-const statementNames = ['deliver', 'begin', 'claim', 'control', 'relink', 'note', 'giveUp'] as const;
+const statementNames = [
+  ...(['claim', 'relink', 'end', 'note', 'giveUp'] as const),
+  ...(['deliver', 'settle', 'followAgain', 'bury', 'giveUpLease'] as const),
+] as const;
 
 /** Where a process halts. */
-export type Place = (typeof statementNames)[number] | 'fetch' | 'transaction' | 'status' | 'handler';
+export type Place = (typeof statementNames)[number] | 'status' | 'handler';
 
 /** Something that a process waits for. */
 export interface Halt {
@@ -34,7 +35,6 @@ export interface Line {
 }
 
 export interface Process {
-  readonly handOver: HandOver;
   /** Starts the loops. If loops run already, their process has died. */
   start(context: Context): void;
   /** Calls `stop()`. */
@@ -42,7 +42,7 @@ export interface Process {
   /** Resolves when `stop()` has resolved. */
   stopped(): Promise<void>;
   /** Waits until a loop halts. */
-  halted(place: 'fetch' | 'claim' | 'deliver'): Promise<Halt>;
+  halted(place: Place): Promise<Halt>;
   /** Lets work go on until it halts at a place. */
   goOn(line: Line, place: Place): Promise<Halt>;
   /** Lets work go on that halts at a place, or ends. */
@@ -59,10 +59,11 @@ const { setTimeout, clearTimeout } = globalThis;
 const limitMs = 30_000;
 
 /** Where loops wait for new work. */
-const idle: ReadonlySet<Place> = new Set(['fetch', 'claim']);
+const idle: ReadonlySet<Place> = new Set(['deliver', 'claim']);
 
-/** The model does not know problems of all jobs. */
-const health: Health = { succeeded() {}, failed() {}, learn() {} };
+/** The model does not know problems of all jobs, but whether requests about other jobs succeed. */
+export const service = { isDown: false };
+const health: Health = { succeeded() {}, failed() {}, learn() {}, isWell: () => !service.isDown };
 
 /** Settles as `work` does, but fails if that takes too long. */
 async function limit<T>(work: Promise<T>, what: string): Promise<T> {
@@ -78,7 +79,7 @@ async function limit<T>(work: Promise<T>, what: string): Promise<T> {
 }
 
 /** Opens a process, which does not work yet. */
-export async function openProcess(shared: StoredContext): Promise<Process> {
+export function openProcess(shared: StoredContext): Process {
   const { database } = shared;
   const halts = new Map<Place, Halt>();
   /** Each start is another life. */
@@ -95,17 +96,8 @@ export async function openProcess(shared: StoredContext): Promise<Process> {
     }) as Promise<T>;
   }
 
-  const handOver = createHandOver(
-    {
-      ...shared,
-      database: { ...database, transaction: (work) => halt('transaction', () => database.transaction(work)) },
-    },
-    await openBoss(shared, { works: false }),
-    () => {},
-  );
-
   function check(why = ''): void {
-    const found = [...halts.keys()].find((place) => !idle.has(place) && place !== 'deliver');
+    const found = [...halts.keys()].find((place) => !idle.has(place));
     if (found) throw new Error(`the process came to "${found}"${why}`);
   }
 
@@ -150,19 +142,13 @@ export async function openProcess(shared: StoredContext): Promise<Process> {
           const place = placeOf.get(text);
           const run = () => database.run(text, values, limitMs);
           if (place === undefined) return run();
-          return place === 'claim' ? haltIn(place, run, []) : haltIn(place, run);
-        },
-        transaction: (work) => haltIn('transaction', () => database.transaction(work)),
-        boss: {
-          executeSql: (text, values) =>
-            haltIn('fetch', () => database.boss.executeSql(text, values), { rows: [] as unknown[] }),
+          return idle.has(place) ? haltIn(place, run, []) : haltIn(place, run);
         },
       },
     };
   }
 
   return {
-    handOver,
     start(context) {
       life += 1;
       halts.clear();
@@ -173,17 +159,18 @@ export async function openProcess(shared: StoredContext): Promise<Process> {
       const handler = async (completion: unknown) => {
         if (born === life) await halt('handler', async () => completion);
       };
-      const deliveries = createDeliveries(own, handOver, health, { handler, signal });
-      const follower = createFollower(own, handOver, health, signal);
+      const deliveries = createDeliveries(own, health, { handler, signal });
+      const follower = createFollower(own, () => {}, health, signal);
       drain = () => Promise.all([deliveries.drain(), follower.drain()]);
     },
     async stop() {
       await settleDown();
       isStopping = true;
       stopping = drain();
-      halts.get('fetch')?.resolve({ rows: [] });
-      halts.get('claim')?.resolve([]);
-      for (const place of idle) halts.delete(place);
+      for (const place of idle) {
+        halts.get(place)?.resolve([]);
+        halts.delete(place);
+      }
     },
     async stopped() {
       await limit(stopping, 'stopped');

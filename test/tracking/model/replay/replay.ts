@@ -3,15 +3,12 @@
 
 import type { HostedClient } from 'hosted-client';
 import { type Completion, createTracker, type SqlPool } from 'hosted-client/tracking';
-import { PgBoss } from 'pg-boss';
 import { expect, vi } from 'vitest';
 import { createPlatformClock } from '../../../../src/runtime/clock.ts';
 import { createContext, type StoredContext } from '../../../../src/tracking/context.ts';
 import { openDatabase } from '../../../../src/tracking/database.ts';
 import { createKey } from '../../../../src/tracking/keys.ts';
 import { readOptions } from '../../../../src/tracking/options.ts';
-import { openBoss } from '../../../../src/tracking/pg-boss.ts';
-import { kinds, outcomes, states } from '../../../../src/tracking/rules.ts';
 import { createStatements } from '../../../../src/tracking/statements.ts';
 import { createWorkingTracker } from '../../../../src/tracking/working-tracker.ts';
 import { links } from '../callers.ts';
@@ -22,7 +19,7 @@ import { createPollTakers } from './polls.ts';
 import { prepareAll } from './prepared-pool.ts';
 import { openProcess } from './process.ts';
 import type { Stage, Takers } from './steps.ts';
-import { createReading, job, otherJob, refIds, schema } from './stored.ts';
+import { createReading, job, refIds, schema } from './stored.ts';
 import { createTimers, settleDown } from './timers.ts';
 import { labelOf, type Trace } from './traces.ts';
 
@@ -42,8 +39,6 @@ const lateMs = 1e9;
 /** Actions that store nothing. */
 const unstored: ReadonlySet<string> = new Set([
   'answer',
-  'control',
-  'ask again',
   'ask',
   'ask in vain',
   'prepare',
@@ -91,7 +86,7 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
       clock: { ...createPlatformClock(), elapsed },
     };
     const context: StoredContext = { ...createContext({ ...parts, log() {} }), ...parts, storage };
-    return { context, tracker: createWorkingTracker<number>(context, (options) => openBoss(context, options)) };
+    return { context, tracker: createWorkingTracker<number>(context) };
   };
   const trackers = new Map<string, ReturnType<typeof open>>();
   const trackerOf = ({ maxAttempts, unknownJobs, deliveriesPerProcess: handlerConcurrency }: Settings) => {
@@ -103,17 +98,9 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
   };
 
   const key = await createKey(environment, ['job', job.userId, job.jobId]);
-  const otherKey = await createKey(environment, ['job', otherJob.userId, otherJob.jobId]);
   const linkKey = await createKey(environment, ['link', refIds[links.own] ?? '']);
   const { context } = open({});
-  const processes = [await openProcess(context), await openProcess(context)] as const;
-  await pool.query(
-    `insert into ${schema}.tracked (key, kind, state, outcome, user_id, job_id, ended_at)
-    values ($1, ${kinds.job}, ${states.done}, ${outcomes.completed}, $2, $3, now() + interval '1 year')`,
-    [otherKey, otherJob.userId, otherJob.jobId],
-  );
-  const endLeases = await findEndOfLeases(pool);
-
+  const processes = [openProcess(context), openProcess(context)] as const;
   const timers = createTimers();
   vi.stubGlobal('setTimeout', timers.setTimeout);
   vi.stubGlobal('clearTimeout', timers.clearTimeout);
@@ -121,15 +108,15 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
   return {
     async run({ settings, steps }) {
       const opened = trackerOf(settings);
-      await pool.query(`delete from ${schema}.tracked where key <> '${otherKey}'; delete from ${schema}_boss.job`);
+      await pool.query(`delete from ${schema}.tracked`);
       for (const process of processes) process.start(opened.context);
       for (const link of settings.callbacks) {
         if (link === links.other) await opened.tracker.trackLink(refIds[link] ?? '', { context: link });
       }
-      const { ends, read, view } = createReading(pool, key);
+      const { leases, read, view } = createReading(pool, key);
       const completions: Completion<number>[] = [];
-      const keys = { key, linkKey, ends };
-      const stage: Stage = { ...opened, ...keys, settings, pool, processes, timers, clock, endLeases, completions };
+      const keys = { key, linkKey, leases };
+      const stage: Stage = { ...opened, ...keys, settings, pool, processes, timers, clock, completions };
       const takers: Takers = {
         ...createCallerTakers(stage),
         ...createPollTakers(stage),
@@ -168,22 +155,4 @@ function createClient(): HostedClient {
   const refuse = () => Promise.reject(new Error('only the processes send requests'));
   const namespaces = { jobs: { status: refuse }, links: { get: refuse }, callbacks: { receive, handler: refuse } };
   return { environment, ...namespaces } as unknown as HostedClient;
-}
-
-/** Finds the statement of pg-boss that ends leases. The whole supervision would take several times as long. */
-async function findEndOfLeases(pool: SqlPool): Promise<string> {
-  const texts: string[] = [];
-  const db = {
-    executeSql(text: string, values?: unknown[]) {
-      texts.push(text);
-      return values?.length ? pool.query(text, values) : pool.query(text);
-    },
-  };
-  const boss = new PgBoss({ schema: `${schema}_boss`, db, migrate: false, supervise: false, schedule: false });
-  await boss.start();
-  await boss.supervise();
-  await boss.stop({ graceful: false, close: false });
-  const found = texts.find((text) => text.includes('job timed out'));
-  if (found === undefined) throw new Error('the supervision of pg-boss ends no leases');
-  return found;
 }

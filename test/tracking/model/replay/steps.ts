@@ -22,10 +22,8 @@ export interface Stage {
   readonly timers: Timers;
   /** The clock of the processes: `isNextLate` says that its next reading is after every limit of a delivery. */
   readonly clock: { isNextLate: boolean };
-  /** The statement of pg-boss that ends leases. */
-  readonly endLeases: string;
-  /** The ids of the ends of the model. */
-  readonly ends: ReadonlyMap<number, string>;
+  /** The leases of the deliveries of the model. */
+  readonly leases: Map<number, string>;
   /** What handlers have received. */
   readonly completions: Completion<number>[];
 }

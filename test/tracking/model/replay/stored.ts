@@ -1,24 +1,16 @@
-// Reads the row and the messages of a job as a state of the model.
+// Reads the row of a job as a state of the model.
 
 import type { SqlPool } from 'hosted-client/tracking';
 import { outcomes, states } from '../../../../src/tracking/rules.ts';
 import { absent, links } from '../callers.ts';
-import type { Failure, Message, Row, RowState, State } from '../state.ts';
+import type { Failure, Row, RowState, State } from '../state.ts';
 
 /** The schema of the tables. */
 export const schema = 'replayed';
 /** The job of the model. */
 export const job = { userId: 'user', jobId: 'job' } as const;
-/** Another job, for the requests that show whether the service is well. */
-export const otherJob = { userId: 'user', jobId: 'other' } as const;
 /** The reference ids of the links of the model. */
 export const refIds: Readonly<Record<number, string>> = { [links.own]: 'own', [links.other]: 'other' };
-
-/** The part of a state that is in the database. */
-interface Stored {
-  readonly row: Row;
-  readonly messages: readonly Omit<Message, 'of'>[];
-}
 
 const stateNames = new Map(Object.entries(states).map(([name, code]) => [code, name as RowState]));
 const linkOf = new Map(Object.entries(refIds).map(([link, refId]) => [refId, Number(link)]));
@@ -26,6 +18,8 @@ const linkOf = new Map(Object.entries(refIds).map(([link, refId]) => [refId, Num
 interface Columns {
   readonly state: number;
   readonly end_id: string | null;
+  readonly lease_id: string | null;
+  readonly is_over: boolean;
   readonly attempts: number;
   readonly outcome: number | null;
   readonly context: number | null;
@@ -39,55 +33,37 @@ interface Columns {
 
 /** Creates the functions for one trace. */
 export function createReading(pool: SqlPool, key: string) {
-  /** The id of each end of the model. */
+  /** The id of each end, and the lease of each delivery of the model. */
   const ends = new Map<number, string>();
-  const text = `select (select row_to_json(r) from (
-      select state, end_id, attempts, outcome, context, link_ref_id, is_proven, told_at is not null as is_told,
-        due is not null as has_date, last_error,
-        case when late_since between deadline and now() then late_looks else 0 end as late_looks
-      from ${schema}.tracked where key = $1::uuid) r) as row,
-    (select coalesce(json_agg(m), '[]') from (
-      select id, state = 'active' as is_active,
-        case when started_on is null then 0 else retry_count + 1 end as fetches
-      from ${schema}_boss.job where state < 'completed') m) as messages`;
+  const leases = new Map<number, string>();
+  const text = `select state, end_id, lease_id, coalesce(lease_id is not null and deliver_at <= now(), false) as is_over,
+      attempts, outcome, context, link_ref_id, is_proven, told_at is not null as is_told, due is not null as has_date,
+      last_error, case when late_since between deadline and now() then late_looks else 0 end as late_looks
+    from ${schema}.tracked where key = $1::uuid`;
 
-  function endOf(id: string | null): number {
-    if (id === null) return 0;
-    return [...ends].find(([, known]) => known === id)?.[0] ?? Number.NaN;
-  }
+  const nameOf = (names: ReadonlyMap<number, string>, id: string | null) =>
+    id === null ? 0 : ([...names].find(([, known]) => known === id)?.[0] ?? Number.NaN);
 
   return {
-    ends,
+    leases,
     /** Reads what is stored. An end that is new in the model gets its id here. */
-    async read({ row: { end } }: State): Promise<Stored> {
-      const [found] = (await pool.query(text, [key])).rows as {
-        row: Columns | null;
-        messages: { id: string; is_active: boolean; fetches: number }[];
-      }[];
-      const row = found?.row ?? null;
-      const id = row?.end_id ?? null;
-      if (end > 0 && id !== null && !ends.has(end) && Number.isNaN(endOf(id))) ends.set(end, id);
-      return {
-        row: row === null ? absent : readRow(row, endOf(row.end_id)),
-        messages: (found?.messages ?? [])
-          .map((message) => ({ end: endOf(message.id), isActive: message.is_active, fetches: message.fetches }))
-          .sort((a, b) => a.end - b.end),
-      };
+    async read({ row: { end } }: State): Promise<Row> {
+      const [row] = (await pool.query(text, [key])).rows as Columns[];
+      if (!row) return absent;
+      const { end_id: id, lease_id: lease } = row;
+      if (end > 0 && id !== null && !ends.has(end) && Number.isNaN(nameOf(ends, id))) ends.set(end, id);
+      return readRow(row, { end: nameOf(ends, id), lease: nameOf(leases, lease) });
     },
     /** The same part of a state of the model. */
-    view: ({ row, messages }: State): Stored => ({
-      row,
-      messages: messages
-        .map(({ end, isActive, fetches }) => ({ end, isActive, fetches }))
-        .sort((a, b) => a.end - b.end),
-    }),
+    view: ({ row }: State): Row => ({ ...row, isOver: row.lease !== 0 && row.isOver }),
   };
 }
 
-function readRow(row: Columns, end: number): Row {
+function readRow(row: Columns, names: Pick<Row, 'end' | 'lease'>): Row {
   return {
     state: stateNames.get(row.state as never) ?? 'absent',
-    end,
+    ...names,
+    isOver: row.is_over,
     attempts: row.attempts,
     hasExpired: row.outcome === outcomes.expired,
     context: row.context ?? 0,

@@ -34,9 +34,6 @@ export const drawnSettings: readonly Settings[] = [
     retries: 2,
     results: [2, 3],
     stops: true,
-    losses: 1,
-    repairs: true,
-    maxMessages: 3,
   },
   {
     ...settingOf('outages'),
@@ -65,12 +62,9 @@ const weights: Readonly<Record<string, number>> = {
   poll: 5,
   claim: 5,
   answer: 5,
-  control: 8,
-  'ask again': 8,
   giveUp: 4,
   end: 8,
-  fetch: 5,
-  read: 6,
+  deliver: 8,
   ask: 8,
   'ask in vain': 0.7,
   prepare: 8,
@@ -144,16 +138,14 @@ function listChoices(state: State, actions: readonly Action<State>[]): readonly 
 }
 
 /**
- * In the model, the deliveries of one process are independent. A process fetches a message only after it has read the
- * row of the one before, and stores one thing at a time. And one request about another job stands for several, with
- * polls in between: all of these polls fail if one does.
+ * In the model, the deliveries of one process are independent. A process takes the next completion only after the one
+ * before goes on, and stores one thing at a time.
  */
-function isPossible({ processes, world }: State, name: string, [index = 0, id]: Case): boolean {
+function isPossible({ processes }: State, name: string, [index = 0, id]: Case): boolean {
   const { deliveries } = processes[index === 0 ? 0 : 1];
-  if (name === 'control') return world.isDown || world.isBroken || world.result === 0;
-  if (name === 'fetch') return deliveries.every(({ phase }) => !['fetched', 'gone', 'failed'].includes(phase));
+  if (name === 'deliver') return deliveries.every(({ phase }) => phase !== 'failed');
   const stores = name.startsWith('begin') || name.startsWith('settle') || name === 'give up';
-  return !stores || deliveries.every((one) => one.id === id || !['begun', 'unbegun', 'gone'].includes(one.phase));
+  return !stores || deliveries.every((one) => one.id === id || !['begun', 'unbegun'].includes(one.phase));
 }
 
 /** What callers and the housekeeping may do in every state, although it changes nothing. */
