@@ -14,7 +14,6 @@ import { assumedMaxJobs } from '../protocol/assumptions.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { type Context, textOf } from './context.js';
 import { isRefId, isStorableId } from './input.js';
-import { createKey } from './keys.js';
 
 /** Receives callbacks. */
 export interface CallbackDoor {
@@ -27,14 +26,14 @@ export interface CallbackDoor {
  * callback.
  */
 export function createCallbackDoor(context: Context, heard: () => void, findTrace: () => string | null): CallbackDoor {
-  const { settings, database, statements } = context;
-  const { callbacks, environment } = settings.client;
+  const { settings, database, statements, keyOf } = context;
+  const { callbacks } = settings.client;
 
   /** @throws {HostedSignatureError} when the callback is not stored, because it names one job too many. */
   async function keep({ userId, jobId, linkId, signedAt }: CallbackHint): Promise<void> {
-    const key = await createKey(environment, ['job', userId, jobId]);
+    const key = await keyOf(['job', userId, jobId]);
     const refId = isRefId(linkId) ? linkId : null;
-    const linkKey = refId === null ? null : await createKey(environment, ['link', refId]);
+    const linkKey = refId === null ? null : await keyOf(['link', refId]);
     const signedMs = signedAt.getTime();
     const maxJobs = signedMs % 1_000 === 0 ? assumedMaxJobs.perSecond : assumedMaxJobs.perTime;
     const values = [key, userId, jobId, refId, linkKey, signedMs, maxJobs, findTrace()];

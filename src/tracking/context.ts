@@ -7,6 +7,7 @@
 import { ignoreErrors, type Logger } from '../events.js';
 import { createPlatformClock, type WaitingClock } from '../runtime/clock.js';
 import type { Database } from './database.js';
+import { createKey, type KeyOf } from './keys.js';
 import type { StoredSettings, TrackerSettings } from './options.js';
 import type { Row, Storage } from './sql.js';
 import type { Statements } from './statements.js';
@@ -18,6 +19,8 @@ export interface Context {
   readonly settings: TrackerSettings;
   readonly database: Storage;
   readonly statements: Statements;
+  /** Creates the key of a job, an end or a link of this environment and partner. */
+  keyOf(parts: KeyOf): Promise<string>;
   /** The clock of this process, for waits and durations. Dates that are stored come from the database's clock. */
   readonly clock: WaitingClock;
   /** Gives a random number from 0 to 1. */
@@ -42,13 +45,16 @@ export interface StoredContext extends Context {
 export function createContext(
   given: Pick<Context, 'settings' | 'database' | 'statements' | 'log' | 'onCall'> &
     Partial<Pick<Context, 'clock' | 'random'>>,
+  partnerId: string,
 ): Context {
   const parts = { clock: createPlatformClock(), random: () => Math.random(), ...given };
   const { onEvent } = parts.settings;
   const report = (event: TrackerEvent) => {
     if (onEvent) ignoreErrors(() => onEvent(event));
   };
-  return { ...parts, report, storage: createStorageWatch(parts, report, parts.log) };
+  const owner = { environment: parts.settings.client.environment, partnerId };
+  const keyOf = (of: KeyOf) => createKey(owner, of);
+  return { ...parts, keyOf, report, storage: createStorageWatch(parts, report, parts.log) };
 }
 
 /** Creates the function that writes the log lines of a tracker. */

@@ -5,7 +5,7 @@
  */
 
 import { optionsOf } from '../client.js';
-import { withTimeout } from '../runtime/clock.js';
+import { createPlatformClock, withTimeout } from '../runtime/clock.js';
 import { createContext, createLog, type StoredContext } from './context.js';
 import { openDatabase } from './database.js';
 import { opensForEver, readOptions, type TrackerOptions } from './options.js';
@@ -39,13 +39,14 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   return runTask('create a tracker', async () => {
     const database = await openDatabase(settings.place);
     const statements = createStatements(settings);
-    const shared = createContext({ settings, database, statements, log });
-    const context: StoredContext = { ...shared, settings, database };
+    const clock = createPlatformClock();
+    const prepared = () => prepare({ settings, database, log });
     try {
       // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout. But a
       // caller's pool can wait for a connection for ever.
-      const limits = { clock: context.clock, ms: 9_000, timedOut };
-      await (database.backend === 'pglite' ? prepare(context) : withTimeout(limits, () => prepare(context)));
+      const limits = { clock, ms: 9_000, timedOut };
+      const partnerId = await (database.backend === 'pglite' ? prepared() : withTimeout(limits, prepared));
+      return createWorkingTracker<C>(createContext({ settings, database, statements, log, clock }, partnerId));
     } catch (error) {
       const closing = database.close().catch(() => undefined);
       // PostgreSQL may not respond, so its connections are closed in the background. A folder is closed before the error
@@ -53,15 +54,18 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
       if (database.backend === 'pglite') await closing;
       throw error;
     }
-    return createWorkingTracker<C>(context);
   });
 }
 
 const timedOut = () => new HostedStorageError('unreachable', 'the database did not respond within nine seconds');
 
-async function prepare(context: StoredContext): Promise<void> {
-  const { settings, database, log } = context;
-  const { rate, rateBefore } = await openSchema(database, settings);
+/** Resolves with the partner id of the keys. */
+async function prepare({
+  settings,
+  database,
+  log,
+}: Pick<StoredContext, 'settings' | 'database' | 'log'>): Promise<string> {
+  const { rate, rateBefore, partnerId } = await openSchema(database, settings);
   if (rate !== rateBefore) {
     const change = `was ${rateBefore}, and is ${rate} from now on, for all processes`;
     log('warn', `"maxRequestsPerSecond" of the schema ${change}`);
@@ -69,4 +73,5 @@ async function prepare(context: StoredContext): Promise<void> {
   if ('pool' in settings.place && opensForEver(settings.place.pool)) {
     log('warn', 'the pool has no "connectionTimeoutMillis": a connection that it opens may stay in the pool for ever');
   }
+  return partnerId;
 }

@@ -7,6 +7,7 @@
 
 import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
+import { linkIdOf } from '../jobs/version.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { completeMessage, trace } from '../runtime/tracing-channel.js';
 import { type Batches, createBatches } from './batches.js';
@@ -14,9 +15,8 @@ import { type Context, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
 import { isRefId } from './input.js';
 import type { BatchMessage, Poll } from './instruments.js';
-import { createKey } from './keys.js';
 import { createPause, type Loop } from './pause.js';
-import { type Found, findNamedLink, pollOnce } from './poll.js';
+import { type Found, isProof, pollOnce } from './poll.js';
 import { readTaken, type TakenRow } from './rows.js';
 import { outcomes, states } from './rules.js';
 import type { Row } from './sql.js';
@@ -38,7 +38,7 @@ const lookEffect = 'no result of a poll is stored';
 
 /** Starts the loop. It calls `ended` when completions can be delivered. `signal` aborts the running requests. */
 export function createFollower(context: Context, ended: () => void, health: Health, signal: AbortSignal): Loop {
-  const { settings, database, statements, report, storage, clock, random } = context;
+  const { settings, database, statements, report, storage, clock, random, keyOf } = context;
   const { concurrency } = settings;
   const pause = createPause(clock);
   const freed = createPause(clock);
@@ -49,21 +49,25 @@ export function createFollower(context: Context, ended: () => void, health: Heal
   let waitFactor = 1;
 
   const notes: Batches<Note> = createBatches(async (all) => {
-    const rows = mergeNotes(all);
-    await database.run(statements.note, [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key))]);
+    await database.run(statements.note, listOf(mergeNotes(all)));
   });
   const createKeyBatches = (text: string): Batches<string, unknown> =>
     createBatches((keys) => database.run(text, [JSON.stringify(keys)]));
   const unknown = createKeyBatches(statements.giveUp);
   const brokenOff = createKeyBatches(statements.giveBack);
   const linkEnds = createKeyBatches(statements.endLinks);
-  const ends: Batches<JobEnd> = createBatches(async (all) => {
-    const keys = all.map(({ key }) => key).sort();
-    const rows = await database.run(statements.end, [JSON.stringify(all), JSON.stringify(keys)]);
-    ended();
-    for (const row of rows) {
-      report({ type: 'ended', outcome: numberOf(row, 'outcome') === outcomes.completed ? 'completed' : 'expired' });
-    }
+  const createEndBatches = <End extends { readonly key: string }>(text: string): Batches<End> =>
+    createBatches(async (all) => {
+      const rows = await database.run(text, listOf(all));
+      ended();
+      for (const row of rows) {
+        report({ type: 'ended', outcome: numberOf(row, 'outcome') === outcomes.completed ? 'completed' : 'expired' });
+      }
+    });
+  const ends = createEndBatches<JobEnd>(statements.end);
+  const furtherEnds = createEndBatches<FurtherEnd>(statements.endAgain);
+  const keptEnds: Batches<KeptEnd> = createBatches(async (all) => {
+    await database.run(statements.keepEnd, listOf(all));
   });
 
   const loop = run();
@@ -173,6 +177,8 @@ export function createFollower(context: Context, ended: () => void, health: Heal
       else if (found.is === 'unknown') await unknown.add(row.key);
       else if (found.is === 'missing') await reportMissing(row, found);
       else if (found.is === 'noted') await note(row, found);
+      else if (found.is === 'endedAgain') await furtherEnds.add({ key: row.key, revision: row.revision });
+      else if (found.is === 'kept') await keptEnds.add(toKept(row, found));
       if (found.is !== 'nothing') storage.worked(lookEffect);
       return readPoll(row, found);
     } catch (error) {
@@ -189,7 +195,8 @@ export function createFollower(context: Context, ended: () => void, health: Heal
   }
 
   async function note(row: TakenRow, found: Found & { readonly is: 'noted' }): Promise<void> {
-    const link = await findLink(row, found.status);
+    const { status } = found;
+    const link = await findLink(row, status !== null && isProof(status) ? status : null);
     if (!link.isFollowed) return;
     await notes.add(toNote(row, found, link.refId));
   }
@@ -206,17 +213,17 @@ export function createFollower(context: Context, ended: () => void, health: Heal
     status: JobStatus | null,
   ): Promise<{ readonly refId: string | null; readonly isFollowed: boolean }> {
     if (row.isLinkProven) return { refId: row.linkRefId, isFollowed: true };
-    const linkId = status === null ? null : findNamedLink(row, status);
+    const linkId = status === null ? null : linkIdOf(status);
     if (linkId === null || linkId === row.linkRefId) return { refId: linkId, isFollowed: true };
     const refId = isRefId(linkId) ? linkId : null;
-    const linkKey = refId === null ? null : await createKey(settings.client.environment, ['link', refId]);
+    const linkKey = refId === null ? null : await keyOf(['link', refId]);
     const [changed] = await database.run(statements.relink, [row.key, refId, linkKey]);
     return { refId, isFollowed: changed === undefined || numberOf(changed, 'state') !== states.heard };
   }
 
   async function reportMissing(row: TakenRow, { missing, told }: { missing: number; told: number }): Promise<void> {
     const refId = row.linkRefId ?? '';
-    const key = await createKey(settings.client.environment, ['unheard', refId, String(missing)]);
+    const key = await keyOf(['unheard', refId, String(missing)]);
     const added = await database.run(statements.addGap, [key, row.key, missing, told]);
     ended();
     if (added.length > 0) report({ type: 'ended', outcome: 'unheard' });
@@ -226,7 +233,7 @@ export function createFollower(context: Context, ended: () => void, health: Heal
 
 /** A poll changes nothing if it has the same error as the poll before, or like that one no error. */
 function readPoll({ lastError }: TakenRow, found: Found): Poll {
-  const ends = found.is === 'ended' || found.is === 'linkEnded';
+  const ends = found.is === 'ended' || found.is === 'endedAgain' || found.is === 'linkEnded';
   const stored = found.is === 'nothing' ? lastError : null;
   const errorCode = 'error' in found ? found.error : found.is === 'unknown' ? 'not_found' : stored;
   return { result: ends ? 'ended' : errorCode === null ? 'pending' : 'failed', errorCode };
@@ -242,6 +249,25 @@ export interface JobEnd {
   readonly last_error: HostedErrorCode | null;
 }
 
+/** A row of the statement `endAgain`. */
+export interface FurtherEnd {
+  readonly key: string;
+  /** The revision of the end that was handed over before. */
+  readonly revision: number;
+}
+
+/** A row of the statement `keepEnd`. */
+export type KeptEnd = Readonly<ReturnType<typeof toKept>>;
+
+function toKept({ key, revision }: TakenRow, { isSame, signedMs }: Found & { readonly is: 'kept' }) {
+  return { key, revision, is_same: isSame, signed_ms: signedMs };
+}
+
+/** The parameters of a statement: its rows, and their keys in order, so that no two statements wait for each other. */
+function listOf(rows: readonly { readonly key: string }[]): readonly [rows: string, keys: string] {
+  return [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key).sort())];
+}
+
 /** A row of the statement `note`. */
 export type Note = Readonly<ReturnType<typeof toNote>>;
 
@@ -253,7 +279,8 @@ function toNote(
   return {
     key,
     last_error: error,
-    is_proven: status !== null,
+    has_status: status !== null,
+    is_proven: status !== null && isProof(status),
     link_ref_id: refId,
     missing_seen: seen?.missing ?? null,
     missing_told: seen?.told ?? null,

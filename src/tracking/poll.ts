@@ -7,6 +7,8 @@
 
 import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
+import { linkIdOf, namesJob, resultsOf } from '../jobs/version.js';
+import { compareStatus } from './changes.js';
 import type { Context } from './context.js';
 import { isOver, readFailure, waitOf } from './failed-poll.js';
 import { type Health, isOfTheFleet } from './health.js';
@@ -21,6 +23,10 @@ export type Found =
       readonly error: HostedErrorCode | null;
       readonly status: JobStatus | null;
     }
+  /** The verdict of a job that has ended is another one than before. */
+  | { readonly is: 'endedAgain' }
+  /** The verdict of a job that has ended is the same as before, or is not known any more. */
+  | { readonly is: 'kept'; readonly isSame: boolean; readonly signedMs: number | null }
   | { readonly is: 'linkEnded' }
   | { readonly is: 'unknown' }
   | { readonly is: 'missing'; readonly missing: number; readonly told: number }
@@ -56,6 +62,7 @@ export async function pollOnce(
     return await poll();
   } catch (thrown) {
     const error = readFailure(thrown, health, signal);
+    if (row.hasEnded) return isOfTheFleet(error) ? { is: 'nothing' } : { is: 'kept', isSame: false, signedMs: null };
     return afterError(row, error, isOver(row, error, health));
   }
 
@@ -67,14 +74,32 @@ export async function pollOnce(
     }
     // If only callbacks have named the job's link, it is not certain. So the history is fetched, too: it contains the
     // right link.
-    const query = { userId: row.userId, jobId: row.jobId, ...(!row.isLinkProven && { history: true }) };
-    const status = await client.jobs.status(query, options);
+    // And versions compare only with it.
+    const { userId, jobId } = row;
+    const needsHistory = !row.isLinkProven || row.revision > 0;
+    const status = await client.jobs.status({ userId, jobId, ...(needsHistory && { history: true }) }, options);
     health.succeeded();
+    if (row.revision > 0 && status.complete) {
+      const { is, signedMs } = await compareStatus(row, status);
+      if (is === 'older') return { is: 'nothing' };
+      if (row.hasEnded) return is === 'same' ? { is: 'kept', isSame: true, signedMs } : { is: 'endedAgain' };
+    }
+    if (row.hasEnded) return { is: 'kept', isSame: false, signedMs: status.signedAt?.getTime() ?? null };
+    // Only a status that names the job shows that the service knows it.
+    if (!row.isProven && !isProof(status)) {
+      if (row.isLate) return { is: 'unknown' };
+      return row.lastError === null && row.linkRefId === null ? { is: 'nothing' } : { ...unchanged, status };
+    }
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
     if (row.isLate) return { is: 'ended', outcome: 'expired', error: null, status };
-    const isNew = !row.isProven || (!row.isLinkProven && findNamedLink(row, status) !== null);
+    const isNew = !row.isProven || (!row.isLinkProven && linkIdOf(status) !== null);
     return row.lastError === null && !isNew ? { is: 'nothing' } : { ...unchanged, status };
   }
+}
+
+/** Whether a status shows that the service knows its job. A succeeded status always names the job. */
+export function isProof(status: JobStatus): boolean {
+  return status.success || resultsOf(status).some((result) => namesJob(result, status));
 }
 
 const unchanged = {
@@ -89,8 +114,9 @@ const unchanged = {
 
 /** `isLast` says that the job or link is not polled any more, because its deadline has passed. */
 function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Found {
-  const mayBeInvented = !row.isLink && !row.isProven && error.code === 'not_found';
-  if (mayBeInvented && (isLast || row.toldLooks >= maxUnknownLooks)) return { is: 'unknown' };
+  const mayBeInvented = !row.isLink && !row.isProven;
+  const isUnknown = error.code === 'not_found' && row.toldLooks >= maxUnknownLooks;
+  if (mayBeInvented && (isLast || isUnknown)) return { is: 'unknown' };
   if (isLast)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
   // A failure that may be the fleet's is no answer about the job, so the job still waits for its first look.
@@ -118,13 +144,4 @@ function compare(
   if (row.isLate) return { is: 'linkEnded' };
   if (missing === row.missingSeen && told === row.missingTold && row.lastError === null) return { is: 'nothing' };
   return { ...unchanged, seen: { missing, told }, soonMs: missing > row.missingSeen ? minDelayMs : null };
-}
-
-/**
- * Finds the link that a verified status names. A status can name several links, in its result and its history. If the
- * row's link is one of them, returns this link, and otherwise the first one. Null if the status names no link.
- */
-export function findNamedLink(row: TakenRow, { result, history }: JobStatus): string | null {
-  const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);
-  return named.find((linkId) => linkId === row.linkRefId) ?? named[0] ?? null;
 }

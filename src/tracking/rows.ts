@@ -6,6 +6,7 @@
 
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
+import { readHandedOver } from './changes.js';
 import { contextOf, dateOf, numberOf, textOf } from './context.js';
 import type { CheckedJob } from './input.js';
 import type { Gauges } from './instruments.js';
@@ -91,7 +92,7 @@ export function toTrackedJob<C extends Json>(row: Row): TrackedJob<C> {
 /** Reads a row of the statement `deadLetters`. */
 export function toDeadLetter<C extends Json>(row: Row): DeadLetter<C> {
   return {
-    key: String(row.key),
+    key: String(row.end_key),
     job: numberOf(row, 'kind') === kinds.job ? jobOf(row) : null,
     context: contextOf<C>(row),
     attempts: numberOf(row, 'attempts'),
@@ -108,6 +109,9 @@ export function readTaken(row: Row) {
   return {
     key: String(row.key),
     isLink: numberOf(row, 'kind') === kinds.link,
+    /** True if the job has ended, and is polled only because its verdict may have changed. */
+    hasEnded: numberOf(row, 'state') === states.done || numberOf(row, 'state') === states.dead,
+    ...readHandedOver(row),
     ...jobOf(row),
     linkRefId: textOf(row, 'link_ref_id'),
     lastError: textOf(row, 'last_error') as HostedErrorCode | null,

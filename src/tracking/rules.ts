@@ -20,7 +20,8 @@ const notDelivered = { deliver_at: null, lease_id: null } as const;
 
 /**
  * What changes in a row with each step, wherever the row is stored. Some values are known only then: `now`, `deadline`
- * (`deadlineMs` later), and `id`, a new one.
+ * (`deadlineMs` later), `id`, a new one, `settled`, the column of this name, and `recheck`, the date at which a callback
+ * has the status compared once more, if there is one.
  */
 export const steps = {
   /** A job that only callbacks have mentioned is followed. */
@@ -30,24 +31,50 @@ export const steps = {
   /** The caller tracks a job. */
   track: {
     ...{ state: states.tracking, due: 'now', is_proven: true, told_at: null, step: 0, late_since: null, attempts: 0 },
-    ...{ last_error: null, ended_at: null, end_id: null, outcome: null },
+    ...{ last_error: null, ended_at: null, end_id: null, outcome: null, settled: null },
     ...{ ...noFailure, ...notDelivered },
   },
   /** The caller tracks a link. */
   trackLink: { state: states.tracking, due: 'now', step: 0, late_since: null, ended_at: null },
-  untrack: { state: states.untracked, due: null, ended_at: 'now', context: null, is_proven: true, ...notDelivered },
+  untrack: {
+    state: states.untracked,
+    due: null,
+    ended_at: 'now',
+    context: null,
+    is_proven: true,
+    settled: null,
+    ...notDelivered,
+  },
   end: { state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', is_proven: true, ...waiting },
   endLink: { state: states.done, due: null, ended_at: 'now' },
   /** The status of an ended job could not be fetched. */
   followAgain: { state: states.tracking, outcome: null, ended_at: null, end_id: null, step: 1, ...notDelivered },
-  handle: { state: states.done, ended_at: 'now', ...noFailure, ...notDelivered },
-  bury: { state: states.dead, ended_at: 'now', ...notDelivered },
+  /** A verdict of an ended job seemed to have changed, and has not. */
+  restore: { state: 'settled', settled: null, step: 1, ...notDelivered },
+  handle: { state: states.done, ended_at: 'now', due: 'recheck', step: 0, ...noFailure, ...notDelivered },
+  bury: { state: states.dead, ended_at: 'now', due: 'recheck', step: 0, ...notDelivered },
+  /** A job that has ended is polled once more. */
+  recheck: { due: 'now', forced_at: 'now', step: 0 },
   /** A dead letter is handed over again. */
-  revive: { state: states.handingOver, ended_at: 'now', end_id: 'id', attempts: 0, ...noFailure, ...waiting },
+  revive: {
+    state: states.handingOver,
+    due: null,
+    ended_at: 'now',
+    end_id: 'id',
+    attempts: 0,
+    ...noFailure,
+    ...waiting,
+  },
 } as const;
 
 /** What changes in a row with a step. */
 export type Step = Readonly<Record<string, number | string | boolean | null>>;
+
+/**
+ * How long, in ms, the content of a status may lag behind its signature. A callback that was signed not more than this
+ * before the status that was handed over may be about a newer result. So the job is polled again, this much later.
+ */
+export const lagMs = 2_000;
 
 /** The largest number of dead letters that one statement hands over again. */
 export const batchSize = 500;

@@ -6,6 +6,7 @@
 
 import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { CompletedJob } from '../jobs/types.js';
+import { type Compared, compareStatus, readHandedOver } from './changes.js';
 import { type Context, contextOf, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
 import type { Handled } from './instruments.js';
@@ -25,7 +26,7 @@ export interface Handling<C extends Json> {
 /** Stores the progress of deliveries. */
 interface Progress {
   /** Stores that the handler begins. Resolves with its attempt and context, or with null if it must not begin. */
-  begin(delivery: Delivery, until: number): Promise<Row | null>;
+  begin(delivery: Beginning, until: number): Promise<Row | null>;
   /** Stores the success of a handler whose failure was already returned, because it took too long. */
   keepLate(done: Settled): void;
 }
@@ -33,10 +34,20 @@ interface Progress {
 /** A completion that this process has, and the number of this attempt, from 1. An attempt begins when the handler begins. */
 export interface Delivery {
   readonly row: Row;
+  /** The key of the row. */
   readonly key: string;
   readonly endId: string;
   readonly leaseId: string;
   readonly attempt: number;
+}
+
+/** A delivery whose handler may begin: the end that the handler receives. */
+export interface Beginning extends Delivery {
+  readonly revision: number;
+  readonly version: string | null;
+  readonly signedMs: number | null;
+  /** The key of the end. */
+  readonly endKey: string;
 }
 
 /** The times of a delivery. */
@@ -54,8 +65,11 @@ export interface Plan {
 export type Settled =
   /** The process stops before the handler begins. */
   | { readonly is: 'returned'; readonly delivery: Delivery }
-  | { readonly is: 'done'; readonly delivery: Delivery; readonly handled: Handled }
+  | { readonly is: 'done'; readonly delivery: Beginning; readonly handled: Handled }
+  /** The status could not be fetched, or the job is pending. */
   | { readonly is: 'again'; readonly delivery: Delivery }
+  /** A further end is the one that was handed over before. */
+  | { readonly is: 'known'; readonly delivery: Delivery; readonly signedMs: number | null }
   /** It was stored that the handler begins. But this took so long that it was too late for the handler. */
   | { readonly is: 'unbegun'; readonly delivery: Delivery }
   | {
@@ -83,7 +97,7 @@ export interface Failure {
  * job was untracked. The function rejects if another process may already deliver the completion.
  */
 export function createHandlerRunner<C extends Json>(
-  { settings, report, clock, onCall }: Context,
+  { settings, report, clock, onCall, keyOf }: Context,
   health: Health,
   { handler, signal }: Handling<C>,
   { begin, keepLate }: Progress,
@@ -100,11 +114,27 @@ export function createHandlerRunner<C extends Json>(
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
     if (signal.aborted) return { is: 'returned', delivery };
     if (asksForStatus(row) && status === null) return { is: 'again', delivery };
+    const compared = await compareStatus(readHandedOver(row), status);
+    if (compared.is === 'older') return { is: 'again', delivery };
+    if (compared.is === 'same' && isFurther(row)) return { is: 'known', delivery, signedMs: compared.signedMs };
+    const beginning = await identify(delivery, compared);
     if (clock.elapsed() > beginBy) throw new Error('the lease may have ended');
-    const begun = await begin(delivery, beginBy);
+    const begun = await begin(beginning, beginBy);
     if (begun === null) return null;
-    if (clock.elapsed() > beginBy) return { is: 'unbegun', delivery };
-    return runHandler({ ...delivery, attempt: numberOf(begun, 'attempts') }, { status, context: contextOf<C>(begun) });
+    if (clock.elapsed() > beginBy) return { is: 'unbegun', delivery: beginning };
+    const attempt = numberOf(begun, 'attempts');
+    return runHandler({ ...beginning, attempt }, { status, context: contextOf<C>(begun) });
+  }
+
+  /** Finds out which end of the job the handler would receive. Another version is the next end, whose attempts begin at 1. */
+  async function identify(delivery: Delivery, { is, version, signedMs }: Compared): Promise<Beginning> {
+    const { row, key } = delivery;
+    const { userId, jobId } = jobOf(row);
+    const isNext = is === 'changed';
+    const revision = numberOf(row, 'revision') + (isNext ? 1 : 0);
+    const endKey =
+      numberOf(row, 'outcome') === outcomes.unheard ? key : await keyOf(['end', userId, jobId, revision, version]);
+    return { ...delivery, ...(isNext && { attempt: 1 }), revision, version, signedMs, endKey };
   }
 
   /**
@@ -113,7 +143,8 @@ export function createHandlerRunner<C extends Json>(
    */
   async function fetchStatus(row: Row, waitMs: number | null): Promise<CompletedJob | null> {
     if (waitMs === null) return null;
-    const query = jobOf(row);
+    // The version covers the history.
+    const query = { ...jobOf(row), history: true };
     try {
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       const status = await settings.client.jobs.status(query, { signal, maxRetries: 0, totalTimeoutMs: requestMs });
@@ -125,7 +156,7 @@ export function createHandlerRunner<C extends Json>(
     }
   }
 
-  async function runHandler(delivery: Delivery, given: Given<C>): Promise<Settled> {
+  async function runHandler(delivery: Beginning, given: Given<C>): Promise<Settled> {
     const ending = new AbortController();
     const startedAt = clock.elapsed();
     const onStop = () => ending.abort(signal.reason);
@@ -174,15 +205,20 @@ export function createHandlerRunner<C extends Json>(
 
 /** Says whether a delivery needs a request for the status. */
 export function asksForStatus(row: Row): boolean {
-  return numberOf(row, 'outcome') === outcomes.completed && row.is_spent !== true;
+  return (numberOf(row, 'outcome') === outcomes.completed || isFurther(row)) && row.is_spent !== true;
+}
+
+/** Says whether the end follows one that was handed over, and no handler of it has begun. */
+export function isFurther(row: Row): boolean {
+  return row.settled !== null && row.settled !== undefined;
 }
 
 function toCompletion<C extends Json>(
-  { row, key, attempt }: Delivery,
+  { row, endKey: key, revision, attempt }: Beginning,
   { status, context }: Given<C>,
   signal: AbortSignal,
 ): Completion<C> {
-  const base = { key, context, linkRefId: textOf(row, 'link_ref_id'), attempt, signal };
+  const base = { key, context, linkRefId: textOf(row, 'link_ref_id'), revision, attempt, signal };
   const job = jobOf(row);
   if (status) return { ...base, outcome: 'completed', job, status };
   if (numberOf(row, 'outcome') === outcomes.unheard) {

@@ -11,7 +11,7 @@ import { optionsOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Database } from './database.js';
 import type { StoredSettings } from './options.js';
-import { defaultRate, kinds } from './rules.js';
+import { defaultRate, kinds, states } from './rules.js';
 import { longStatementMs, type Row, type Sql, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
 import { changes } from './table-changes.js';
@@ -65,10 +65,13 @@ export function createTables(schema: string): readonly string[] {
   told_signed_at timestamptz,
   ended_at timestamptz,
   end_id uuid,
+  end_key uuid,
+  signed_at timestamptz,
   deliver_at timestamptz,
   lease_id uuid,
   polls integer not null default 0,
   attempts integer not null default 0,
+  revision integer not null default 0,
   missing integer not null default 0,
   missing_seen integer not null default 0,
   missing_told integer not null default 0,
@@ -79,6 +82,7 @@ export function createTables(schema: string): readonly string[] {
   kind smallint not null,
   state smallint not null,
   outcome smallint,
+  settled smallint,
   is_proven boolean not null default true,
   user_id text,
   job_id text,
@@ -87,6 +91,7 @@ export function createTables(schema: string): readonly string[] {
   last_error text,
   failure_name text,
   failure_code text,
+  version text,
   trace text,
   told_trace text,
   context json
@@ -97,6 +102,7 @@ export function createTables(schema: string): readonly string[] {
   where due is not null and not is_proven`,
     `create index tracked_told_due on ${schema}.tracked (due)
   where due is not null and not is_proven and told_at is not null`,
+    `create index tracked_dead on ${schema}.tracked (end_key) where state = ${states.dead}`,
     `create index tracked_deliver on ${schema}.tracked (deliver_at) where deliver_at is not null`,
     `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
     `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null and kind = ${kinds.job}`,
@@ -130,7 +136,7 @@ export async function planGuard(sql: Sql, schemaName: string): Promise<readonly 
 
 /**
  * Checks the tables, creates them if they are missing, and stores `maxRequestsPerSecond` if it was given. Returns the
- * limit of requests per second, for all processes together, and the one that was stored before.
+ * limit of requests per second, for all processes together, the one that was stored before, and the partner id of the keys.
  *
  * @throws {HostedStorageError} when the tables are of another version, or when they are missing and may not be created.
  * @throws {HostedConfigError} when the tables belong to another environment or partner.
@@ -146,29 +152,28 @@ export async function openSchema(database: Database, settings: StoredSettings) {
   if (found === null) throw notMigrated(`the tables of schema "${schema}" are empty`);
   assertFits(found);
   if (found.environment === null) {
-    const text = `update ${quote(schema)}.fleet set environment = $1::text, rate = coalesce($2::double precision, rate)
+    // The partner id of a client is unknown if another copy of this package created the client. What the first process
+    // knows is part of the keys for ever, so that all processes make the same keys.
+    const text = `update ${quote(schema)}.fleet set environment = $1::text, partner_id = $3::text,
+  rate = coalesce($2::double precision, rate)
 where environment is null`;
-    await database.run(text, [client.environment, settings.maxRequestsPerSecond]);
+    await database.run(text, [client.environment, settings.maxRequestsPerSecond, optionsOf(client).partnerId]);
     found = (await look(database, schema)) ?? found;
   }
   if (found.environment !== client.environment) {
     const message = `has the jobs of ${found.environment}: the jobs of ${client.environment} need another schema`;
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
-  // With another partner id, the same two ids can name another person's job. The partner id of a client is unknown if
-  // another copy of this package created the client.
+  // With another partner id, the same two ids can name another person's job.
   const partnerId = optionsOf(client).partnerId;
   if (found.partner_id !== null && partnerId !== undefined && found.partner_id !== partnerId) {
     const message = 'has the jobs of another partner id: the jobs of this partner id need another schema';
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
-  if (found.partner_id === null && partnerId !== undefined) {
-    await database.run(`update ${quote(schema)}.fleet set partner_id = $1::text where partner_id is null`, [partnerId]);
-  }
   const rateBefore = Number(found.rate);
   const rate = settings.maxRequestsPerSecond ?? rateBefore;
   if (rate !== rateBefore) await database.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);
-  return { rate, rateBefore };
+  return { rate, rateBefore, partnerId: found.partner_id === null ? '' : String(found.partner_id) };
 }
 
 export function notMigrated(

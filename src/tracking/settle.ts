@@ -7,7 +7,7 @@
 
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
-import type { Delivery, Settled } from './run-handler.js';
+import { type Beginning, isFurther, type Settled } from './run-handler.js';
 import type { Row } from './sql.js';
 
 /** Stores the progress of deliveries. */
@@ -17,7 +17,7 @@ export interface Settler {
    * handler must not begin.
    * Rejects if this could not be stored before the time `until`.
    */
-  begin(delivery: Delivery, until: number): Promise<Row | null>;
+  begin(delivery: Beginning, until: number): Promise<Row | null>;
   /**
    * Stores the result of a delivery. Resolves with true if its completion has become a dead letter. Rejects if the result
    * could not be stored before the time `until`.
@@ -26,7 +26,7 @@ export interface Settler {
 }
 
 /** A step of a delivery. */
-type Step = Settled | { readonly is: 'begins'; readonly delivery: Delivery };
+type Step = Settled | { readonly is: 'begins'; readonly delivery: Beginning };
 
 /** What a batch has stored, by the leases: the handlers that may begin, and the new dead letters. */
 interface Stored {
@@ -68,18 +68,20 @@ export function createSettler(
 
   async function store(steps: readonly Step[]): Promise<Stored> {
     const of = (...kinds: readonly Step['is'][]) => steps.filter(({ is }) => kinds.includes(is));
-    const done = of('done').map(({ delivery }) => delivery);
+    const done = of('done');
     const begins = of('begins');
     let begun: readonly Row[] = [];
     if (done.length + begins.length > 0) {
-      const ends = done.map(({ endId }) => endId);
-      begun = await database.run(statements.settle, [
-        listKeys(done),
-        JSON.stringify(ends),
-        ...listOf(begins, () => ({})),
-      ]);
+      begun = await database.run(statements.settle, [...listOf(done, identify), ...listOf(begins, identify)]);
     }
-    await write(statements.followAgain, of('again'), () => ({}));
+    const again = of('again');
+    const further = again.filter(({ delivery }) => isFurther(delivery.row));
+    const first = again.filter((step) => !further.includes(step));
+    await write(statements.followAgain, first, () => ({}));
+    await write(statements.restore, [...further, ...of('known')], (step) => ({
+      is_same: step.is === 'known',
+      signed_ms: step.is === 'known' ? step.signedMs : null,
+    }));
     const failed = of('failed');
     const last = failed.filter(({ delivery }) => delivery.attempt >= settings.maxAttempts);
     const dead = await write(statements.bury, last, (step) => (step.is === 'failed' ? step.error : {}));
@@ -102,6 +104,12 @@ export function createSettler(
   }
 }
 
+function identify(step: Step): Partial<EndRow> {
+  if (step.is !== 'done' && step.is !== 'begins') return {};
+  const { endId, revision, version, signedMs, endKey } = step.delivery;
+  return { end_id: endId, revision, version, signed_ms: signedMs, end_key: endKey };
+}
+
 const leaseIn = (row: Row) => String(row.lease_id);
 
 /** A delivery in the parameters of a statement. */
@@ -111,16 +119,21 @@ export interface AttemptRow {
   readonly attempt: number;
 }
 
+/** The end that a handler receives, in the parameters of a statement. */
+export interface EndRow {
+  readonly key: string;
+  readonly end_id: string;
+  readonly revision: number;
+  readonly version: string | null;
+  readonly signed_ms: number | null;
+  readonly end_key: string;
+}
+
 /** The parameters of a statement: the deliveries, and their keys in order, so that no two statements wait for each other. */
 function listOf(steps: readonly Step[], more: (step: Step) => object): readonly [rows: string, keys: string] {
-  const deliveries = steps.map(({ delivery }) => delivery);
   const rows = steps.map((step): AttemptRow => {
     const { key, leaseId, attempt } = step.delivery;
     return { key, lease_id: leaseId, attempt, ...more(step) };
   });
-  return [JSON.stringify(rows), listKeys(deliveries)];
-}
-
-function listKeys(deliveries: readonly Delivery[]): string {
-  return JSON.stringify(deliveries.map(({ key }) => key).sort());
+  return [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key).sort())];
 }

@@ -60,8 +60,10 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
   const random = () => 0.5;
   const storage = createMemoryStorage(settings, waitingClock, random);
   const { database, statements } = storage;
-  const log = createLog(settings.logger ?? optionsOf(settings.client).logger);
-  const context = createContext({ settings, database, statements, log, clock: waitingClock, random, onCall });
+  const { logger, partnerId = '' } = optionsOf(settings.client);
+  const log = createLog(settings.logger ?? logger);
+  const parts = { settings, database, statements, log, clock: waitingClock, random, onCall };
+  const context = createContext(parts, partnerId);
   const tracker = createWorkingTracker<C>(context);
   const stepMs = Math.ceil(1_000 / (settings.maxRequestsPerSecond ?? defaultRate));
   return { ...tracker, drain };

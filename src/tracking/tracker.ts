@@ -11,12 +11,13 @@ import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, T
 /** Follows each job until it has ended. Hands over the completion of each job to your handler at least once. */
 export interface Tracker<C extends Json = Json> {
   /**
-   * Tracks one job or many jobs with one SQL statement. A job that is already tracked is not changed. If a job is known
-   * only from callbacks, it gets the context and the link of this call.
+   * Tracks one job or many jobs with one SQL statement. A job that is already tracked is not changed. A job that has
+   * ended is polled once more, but at most once each `maxDelayMs`: if its verdict has changed, it is handed over again. If a
+   * job is known only from callbacks, it gets the context and the link of this call.
    *
    * @param jobs - The jobs, each with your own context.
    * @param options - Your transaction, if the statement must be part of it.
-   * @returns The keys of the jobs' completions, in the order of `jobs`.
+   * @returns The keys of the jobs, in the order of `jobs`. A completion has a key of its own.
    * @throws {HostedValidationError} when a job is invalid. The error lists every problem, and nothing is stored.
    * @throws {HostedStorageError} when the database cannot be used.
    *

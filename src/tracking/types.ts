@@ -84,9 +84,9 @@ export interface JobToTrack<C extends Json = Json> extends JobRef {
  */
 export type Completion<C extends Json = Json> = {
   /**
-   * The key of the completion. It is the same at every delivery and in every process, and never changes. It is a UUID
-   * made from the environment and both ids of the job. For the outcome `'unheard'`, it is made from the environment,
-   * the link and the number of missing jobs.
+   * The key of this end of the job. It is the same at every delivery and in every process, and never changes. It is a
+   * UUID made from the environment, the partner, both ids of the job, the revision and the version of the status. For
+   * the outcome `'unheard'`, it is made from the environment, the partner, the link and the number of missing jobs.
    */
   readonly key: string;
   /**
@@ -96,7 +96,12 @@ export type Completion<C extends Json = Json> = {
   readonly context: C | null;
   /** The reference id of the job's link, if it is known. */
   readonly linkRefId: string | null;
-  /** The number of this call of the handler, from 1. */
+  /**
+   * The number of this end of the job, from 1. If a verdict changes after it was handed over, it is handed over again, as
+   * the next revision, with a key of its own.
+   */
+  readonly revision: number;
+  /** The number of this call of the handler for this revision, from 1. */
   readonly attempt: number;
   /** Aborts when the handler takes longer than `handlerTimeoutMs`, or when `stop()` does not wait any longer. */
   readonly signal: AbortSignal;
@@ -138,7 +143,7 @@ export type Completion<C extends Json = Json> = {
 
 /** A completion that was handed over `maxAttempts` times without success. */
 export interface DeadLetter<C extends Json = Json> {
-  /** The completion's key. */
+  /** The completion's key, for `retry()`. */
   readonly key: string;
   /** Both ids of the job, or null if the outcome is `'unheard'`. */
   readonly job: JobRef | null;
@@ -162,7 +167,7 @@ export interface DeadLetter<C extends Json = Json> {
 
 /** A job that the tracker knows. */
 export interface TrackedJob<C extends Json = Json> extends JobRef {
-  /** The key of its completion. */
+  /** The key of the job. It is not the `key` of a completion, because a job can end more than once. */
   readonly key: string;
   /**
    * The state of the job. `'heard'` means that a callback has mentioned the job, and that the job is not tracked yet.

@@ -24,7 +24,6 @@ import {
   readWorkOptions,
 } from './input.js';
 import { type Instruments, type Observable, readTrace } from './instruments.js';
-import { createKey } from './keys.js';
 import { createPause, type Loop, letOthersRun } from './pause.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize } from './rules.js';
@@ -53,8 +52,7 @@ const compareMs = 60_000;
 
 /** Creates a tracker on a database that is ready. */
 export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
-  const { settings, database, statements, storage, clock } = context;
-  const { environment } = settings.client;
+  const { database, statements, storage, clock } = context;
   const { readTrack, readLink } = createTrackInput(clock.now);
   const ending = new AbortController();
   /** A call of `work()` that runs. */
@@ -100,12 +98,13 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   ): Promise<readonly string[]> {
     const { jobs, db } = readTrack(given, options);
     const keyed = await Promise.all(
-      jobs.map(async (job) => ({ job, key: await createKey(environment, ['job', job.userId, job.jobId]) })),
+      jobs.map(async (job) => ({ job, key: await context.keyOf(['job', job.userId, job.jobId]) })),
     );
     // If a job is listed twice, its first entry is used, because one statement cannot write a row twice.
     const rows = new Map(keyed.toReversed().map(({ key, job }) => [key, toTrackRow(key, job)]));
     if (rows.size > 0) {
-      await sqlOf(db).run(statements.track, [JSON.stringify([...rows.values()]), readTrace(own)]);
+      const values = [JSON.stringify([...rows.values()]), readTrace(own), JSON.stringify([...rows.keys()])];
+      await sqlOf(db).run(statements.track, values);
       wake();
     }
     return keyed.map(({ key }) => key);
@@ -113,7 +112,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function trackLink(given: string, options?: { context?: C; deadline?: Date; db?: SqlRunner }): Promise<void> {
     const { refId, context: linkContext, deadline = null, db } = readLink(given, options);
-    const key = await createKey(environment, ['link', refId]);
+    const key = await context.keyOf(['link', refId]);
     await sqlOf(db).run(statements.trackLink, [key, refId, linkContext, deadline, readTrace(own)]);
     wake();
   }
@@ -284,6 +283,6 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function keyOf(given: JobRef): Promise<string> {
     const { userId, jobId } = readJobRef(given);
-    return createKey(environment, ['job', userId, jobId]);
+    return context.keyOf(['job', userId, jobId]);
   }
 }

@@ -3,10 +3,12 @@
 
 import { createTestClock, createTestTracker } from 'hosted-client/testing';
 import type { Completion, Json, SqlPool, Tracker, TrackerOptions } from 'hosted-client/tracking';
+import { optionsOf } from '../../src/client.ts';
 import { createWaitingClock } from '../../src/runtime/clock.ts';
 import { whileBusy } from '../../src/testing/clock.ts';
 import { createContext } from '../../src/tracking/context.ts';
 import { openDatabase } from '../../src/tracking/database.ts';
+import { bringsForward } from '../../src/tracking/memory/storage.ts';
 import { readOptions } from '../../src/tracking/options.ts';
 import type { Loops, Sql } from '../../src/tracking/sql.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
@@ -51,9 +53,6 @@ export function openInMemory(options: Options): Promise<DrawnPlace> {
   return openPlace(async ({ client, clock }) => createTestTracker({ client, clock, ...options }));
 }
 
-/** Statements after which work may be due. */
-const bringsForward = ['note', 'adopt', 'followAgain', 'giveUpLease', 'recovered'] as const;
-
 /** Gives a statement the time of the test, and the middle of all random numbers. */
 function withoutChance(text: string): string {
   return text
@@ -96,7 +95,9 @@ export async function prepareTables(pool: SqlPool) {
       const opened = await openDatabase({ pool: timed });
       const statements = createStatements(settings);
       let loops: Loops = { wake() {}, isWorking: () => false, isIdle: () => true };
-      const waking = new Set(bringsForward.map((name) => statements[name]));
+      const waking = new Set(
+        Object.entries(statements).flatMap(([name, text]) => (bringsForward.has(name) ? [text] : [])),
+      );
       const wakeAfter = (sql: Sql): Sql['run'] => {
         return async (...given) => {
           const rows = await sql.run(...given);
@@ -114,7 +115,8 @@ export async function prepareTables(pool: SqlPool) {
       const random = () => 0.5;
       const waiting = createWaitingClock(clock);
       const log = (_: string, message: string) => void lines.push(message);
-      const shared = createContext({ settings, database, statements, log, clock: waiting, random });
+      const { partnerId = '' } = optionsOf(client);
+      const shared = createContext({ settings, database, statements, log, clock: waiting, random }, partnerId);
       return createWorkingTracker<Json>(shared);
     });
 }

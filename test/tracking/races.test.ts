@@ -21,8 +21,8 @@ onEachDatabase((database) => {
     await until(() => completions.length === 20);
 
     expect(keys[0]).toEqual(keys[1]);
-    const handled = new Map(completions.map(({ key, context }) => [key, context]));
-    expect(keys[0]?.map((key) => handled.get(key ?? ''))).toEqual(contexts);
+    const handled = new Map(completions.map(({ job, context }) => [job?.jobId, context]));
+    expect(jobs.map(({ jobId }) => handled.get(jobId))).toEqual(contexts);
   });
 
   if (database.name === 'PostgreSQL')

@@ -32,7 +32,6 @@ test('no statement of the loops reads the whole table, where the planner takes e
   const unknown = '00000000-0000-8000-8000-000000000000';
   const heard = [unknown, 'user', 'job', 'link-7', link?.key, 0, 8, null];
   const keys = JSON.stringify([key]);
-  const ends = JSON.stringify([first?.end_id]);
   const list = JSON.stringify([
     {
       key,
@@ -44,6 +43,8 @@ test('no statement of the loops reads the whole table, where the planner takes e
       last_error: null,
       attempt: 1,
       is_late: false,
+      end_id: first?.end_id,
+      revision: 0,
     },
   ]);
   const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
@@ -57,7 +58,11 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['giveUp', [keys]],
     ['end', [list, keys]],
     ['endLinks', [keys]],
-    ['settle', [keys, ends, list, keys]],
+    ['settle', [list, keys, list, keys]],
+    ['restore', [list, keys]],
+    ['endAgain', [list, keys]],
+    ['keepEnd', [list, keys]],
+    ['track', [list, null, keys]],
     ['followAgain', [list, keys]],
     ['bury', [list, keys]],
     ['revive', [keys]],

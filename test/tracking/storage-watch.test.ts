@@ -73,10 +73,13 @@ function createWatch() {
       },
     },
   };
-  const { storage } = createContext({
-    ...parts,
-    log: (_: string, message: string) => note(`hosted-client: tracking: ${message}`),
-  } as never);
+  const { storage } = createContext(
+    {
+      ...parts,
+      log: (_: string, message: string) => note(`hosted-client: tracking: ${message}`),
+    } as never,
+    '',
+  );
   return {
     storage,
     lines,

@@ -26,6 +26,8 @@ export interface Written {
   readonly linkRefId?: string;
 }
 
+type Rewrite = (body: Readonly<Record<string, unknown>>, url: string) => object;
+
 /** A mock service, a client of it, and what trackers say. */
 export function createServiceWorld(clientOptions: Partial<HostedClientOptions> = {}) {
   const { clock } = clientOptions;
@@ -40,11 +42,13 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
   const state: {
     fault: MockFault | null;
     isHit: (url: string, body: string) => boolean;
+    rewrite: Rewrite | null;
     free: number;
     freed: Promise<void>;
   } = {
     fault: null,
     isHit: () => true,
+    rewrite: null,
     free: Number.POSITIVE_INFINITY,
     freed: Promise.resolve(),
   };
@@ -54,7 +58,11 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
     if (state.fault && state.isHit(String(url), String(init?.body))) {
       service.sandbox.failNext(String(url).includes('_links') ? 'links.get' : 'jobs.status', state.fault);
     }
-    return service.fetch(url, init);
+    const response = await service.fetch(url, init);
+    if (!state.rewrite) return response;
+    // The service signs the time alone.
+    const body = state.rewrite((await response.json()) as Record<string, unknown>, String(url));
+    return new Response(JSON.stringify(body), { headers: response.headers });
   };
   const client = new HostedClient({
     ...service.sandbox.clientOptions,
@@ -95,6 +103,16 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
       const next = [...isHit];
       state.fault = fault;
       state.isHit = () => next.shift() ?? false;
+    },
+    /** Changes what the service responds from now on; null for nothing. */
+    rewrite(rewrite: Rewrite | null) {
+      state.rewrite = rewrite;
+    },
+    /** The properties of a response that was signed at a time. */
+    signed(atMs: number) {
+      const { apiKey = '', partnerId } = service.sandbox.clientOptions;
+      const timestamp = new Date(atMs).toISOString();
+      return { timestamp, signature: sign(timestamp, apiKey, partnerId) };
     },
     /** What is wrong with the responses about links alone. */
     failLinks(fault: MockFault) {

@@ -8,7 +8,7 @@ import { kinds, maxToldJobs, states, steps } from '../rules.js';
 import { is, isIn, type Memory, type MemoryRow } from './rows.js';
 
 /** Creates the statement. */
-export function createCallbackStatements({ rows, now, list, find, set, open, findOwner, settings }: Memory) {
+export function createCallbackStatements({ rows, now, list, find, set, recheck, open, findOwner, settings }: Memory) {
   const { minDelayMs, deadlineMs } = settings;
   type Told = Pick<MemoryRow, 'link_ref_id' | 'told_trace'> & { readonly told_signed_at: number };
 
@@ -24,14 +24,17 @@ export function createCallbackStatements({ rows, now, list, find, set, open, fin
     const isAdopted = is.heard(row) && owner.isFollowed;
     const soonest = Math.max(now(), Math.min(row.forced_at ?? Number.NEGATIVE_INFINITY, now()) + minDelayMs);
     const isBrought = isAdopted || (row.state === states.tracking && Number(row.due) > soonest);
-    const isNewer = !row.is_proven && row.told_signed_at !== null && told.told_signed_at > row.told_signed_at;
+    const isNewer = row.told_signed_at === null || told.told_signed_at > row.told_signed_at;
     const isLinked = is.heard(row) && row.link_ref_id === null && told.link_ref_id !== null;
     const known = row.told_link_ref_id;
     if (row.link_ref_id === null && !isLinked) row.told_link_ref_id ??= told.link_ref_id;
     if (isAdopted || isLinked) row.link_ref_id = told.link_ref_id;
     if (isAdopted) Object.assign(row, { state: states.tracking, context: owner.context });
     if (isBrought) Object.assign(row, { due: soonest, forced_at: soonest, told_trace: told.told_trace, step: 0 });
-    if (isNewer) Object.assign(row, { told_signed_at: told.told_signed_at, told_looks: 0 });
+    if (isNewer) row.told_signed_at = told.told_signed_at;
+    if (isNewer && !row.is_proven) row.told_looks = 0;
+    const recheckAt = isNewer && is.settled(row) ? recheck(row, row.signed_at) : null;
+    if (recheckAt !== null) set(row, steps.recheck, { due: recheckAt, told_trace: told.told_trace });
     const isWritten = isBrought || isNewer || isLinked || row.told_link_ref_id !== known;
     if (isWritten && owner.isFollowed) row.deadline ??= now() + deadlineMs;
     return isWritten;

@@ -6,16 +6,19 @@
 
 import { leaseMsOf, maxDebtSeconds, outcomes, states, steps } from '../rules.js';
 import type { Failure } from '../run-handler.js';
-import type { AttemptRow } from '../settle.js';
+import type { AttemptRow, EndRow } from '../settle.js';
 import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
 
-type Attempt = AttemptRow & Failure & { readonly wait_ms: number; readonly unbegun: number };
+type Attempt = AttemptRow &
+  Failure &
+  EndRow & { readonly wait_ms: number; readonly unbegun: number; readonly is_same: boolean };
 
 /** Creates the statements. */
 export function createDeliveryStatements(memory: Memory) {
-  const { now, fleet, list, listKeys, join, listDue, set } = memory;
+  const { now, fleet, list, join, listDue, set } = memory;
   const { deadlineMs, maxAttempts } = memory.settings;
-  const isSpent = ({ attempts }: MemoryRow) => attempts >= maxAttempts;
+  const isSpent = ({ attempts, settled }: MemoryRow) => attempts >= maxAttempts && settled === null;
+  const asks = (row: MemoryRow) => (row.outcome === outcomes.completed || row.settled !== null) && !isSpent(row);
   const listDead = () => sortRows(list(is.dead), ({ ended_at }) => Number(ended_at));
   const isDeliverable: Which = ({ deliver_at }) => deliver_at !== null && deliver_at <= now();
 
@@ -35,9 +38,9 @@ export function createDeliveryStatements(memory: Memory) {
       const taken = found.map((row) => {
         set(row, {}, { deliver_at: now() + leaseMsOf(memory.settings), lease_id: crypto.randomUUID() });
         const [link] = list(is.link, ({ link_ref_id }) => link_ref_id === row.link_ref_id);
-        return { ...row, is_spent: isSpent(row), trace: row.trace ?? link?.trace };
+        return { ...row, is_spent: isSpent(row), signed_ms: row.signed_at, trace: row.trace ?? link?.trace };
       });
-      const requests = found.filter((row) => row.outcome === outcomes.completed && !isSpent(row)).length;
+      const requests = found.filter(asks).length;
       const isFree = memory.heldUntil() <= now() && fleet.problem_code === null;
       const isCharged = requests > 0 && isFree && memory.takeTokens(requests, maxDebtSeconds);
       const due = listDue();
@@ -47,20 +50,38 @@ export function createDeliveryStatements(memory: Memory) {
       return [{ taken: JSON.stringify(taken), rate: fleet.rate, tokens, ...has, next_ms }];
     },
 
-    settle(doneKeys: string, doneEnds: string, beginning: string) {
-      const ends = new Set<string | null>(JSON.parse(doneEnds));
-      const isOf: Which = ({ end_id }) => ends.has(end_id);
-      for (const row of listKeys(doneKeys, isIn(states.handingOver, states.dead), isOf)) set(row, steps.handle);
-      return change(beginning, (row, { attempt }) => {
-        row.attempts = Math.min(row.attempts + 1, attempt);
+    settle(done: string, _: string, beginning: string) {
+      for (const { row, entry } of join<EndRow>(done, isIn(states.handingOver, states.dead))) {
+        const isOf = row.end_id === entry.end_id && row.revision === entry.revision && row.settled === null;
+        if (isOf) set(row, steps.handle);
+      }
+      return change(beginning, (row, { attempt, revision, version, signed_ms, end_key }) => {
+        const outcome = version === null ? row.outcome : outcomes.completed;
+        const begun = { revision, version, signed_at: signed_ms, end_key, outcome, settled: null };
+        const attempts = Math.min(row.attempts + 1, attempt);
+        Object.assign(row, { attempts, ...begun, failure_name: null, failure_code: null });
       });
     },
 
     followAgain: (attempts: string) =>
-      change(attempts, (row) => {
-        const deadline = Math.max(Number(row.deadline), now() + deadlineMs);
-        set(row, steps.followAgain, { due: now() + memory.drawWait(0), deadline });
-      }),
+      change(
+        attempts,
+        (row) => {
+          const deadline = Math.max(Number(row.deadline), now() + deadlineMs);
+          set(row, steps.followAgain, { due: now() + memory.drawWait(0), deadline });
+        },
+        ({ settled }) => settled === null,
+      ),
+
+    restore: (attempts: string) =>
+      change(
+        attempts,
+        (row, { is_same, signed_ms }) => {
+          const due = is_same ? memory.recheck(row, signed_ms) : now() + memory.drawWait(0);
+          set(row, steps.restore, { due, ...(is_same && { signed_at: signed_ms }) });
+        },
+        ({ settled }) => settled !== null,
+      ),
 
     bury: (attempts: string) =>
       change(
@@ -76,12 +97,17 @@ export function createDeliveryStatements(memory: Memory) {
 
     deadLetters(limit: number, after: string | null) {
       const dead = listDead();
-      const first = dead.findIndex(({ key }) => key === after) + 1;
+      const first = dead.findIndex(({ end_key }) => end_key === after) + 1;
       return dead.slice(first, first + limit).map((row) => ({ ...row, failed_at: row.ended_at }));
     },
 
-    deadKeys: listDead,
+    deadKeys: () => listDead().map(({ end_key: key }) => ({ key })),
 
-    revive: (keys: string) => listKeys(keys, is.dead).map((row) => set(row, steps.revive)),
+    revive(keys: string) {
+      const wanted = new Set<string | null>(JSON.parse(keys));
+      return listDead()
+        .filter(({ end_key }) => wanted.has(end_key))
+        .map((row) => set(row, steps.revive));
+    },
   };
 }

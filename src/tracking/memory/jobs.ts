@@ -10,7 +10,7 @@ import { is, isIn, type Memory, type Which } from './rows.js';
 
 /** Creates the statements. */
 export function createJobStatements({ list, find, set, open, now, settings }: Memory) {
-  const { deadlineMs } = settings;
+  const { deadlineMs, maxDelayMs } = settings;
   const isTracked: Which = (row) => is.over(row) || (is.followed(row) && row.told_at === null);
 
   /** Follows the jobs of a link that callbacks have mentioned. */
@@ -24,6 +24,10 @@ export function createJobStatements({ list, find, set, open, now, settings }: Me
   return {
     track(jobs: string, trace: string | null) {
       for (const job of JSON.parse(jobs) as readonly ReturnType<typeof toTrackRow>[]) {
+        for (const row of find(job.key, is.settled)) {
+          const askedAt = Math.max(Number(row.ended_at), Number(row.forced_at));
+          if (askedAt > now() || askedAt < now() - maxDelayMs) set(row, steps.recheck);
+        }
         if (find(job.key, isTracked).length > 0) continue;
         const row = open(job.key, kinds.job);
         row.told_link_ref_id ??= row.link_ref_id;

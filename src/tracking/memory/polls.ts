@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { JobEnd, Note } from '../follow.js';
+import type { FurtherEnd, JobEnd, KeptEnd, Note } from '../follow.js';
 import { kinds, lastLookMs, lateWaitsOf, maxHoldMs, maxUnknownLooks, outcomes, steps } from '../rules.js';
 import type { Row } from '../sql.js';
 import { is, type Memory, type MemoryRow, removeLink } from './rows.js';
@@ -19,14 +19,14 @@ export function createPollStatements(memory: Memory) {
   function take(row: MemoryRow): Row {
     const isCounted = is.lateCounted(row);
     const isLastLook = !row.is_proven && row.told_looks >= maxUnknownLooks - 1;
-    const leftMs = Number(row.deadline) - now();
+    const leftMs = is.settled(row) ? Number.POSITIVE_INFINITY : Number(row.deadline) - now();
     const waitMs = isLastLook ? lastLookMs : Math.min(memory.drawWait(row.step), leftMs);
     row.due = now() + (leftMs > 0 ? waitMs : isCounted ? lateMs : firstLateMs);
     row.polls += 1;
     row.step += 1;
     if (row.told_looks > 0) row.told_looks += 1;
     const late_ms = isCounted ? now() - Number(row.late_since) : 0;
-    return { ...row, late_ms, is_link_proven: is.linkProven(row), is_late: leftMs <= 0 };
+    return { ...row, late_ms, signed_ms: row.signed_at, is_link_proven: is.linkProven(row), is_late: leftMs <= 0 };
   }
 
   return {
@@ -57,7 +57,7 @@ export function createPollStatements(memory: Memory) {
 
     note(notes: string) {
       for (const { row, entry: note } of join<Note>(notes, is.followed)) {
-        const isUnlinked = note.is_proven && note.link_ref_id === null && !is.linkProven(row);
+        const isUnlinked = note.has_status && note.link_ref_id === null && !is.linkProven(row);
         row.last_error = note.last_error;
         row.told_looks += note.first_answers;
         row.is_proven ||= note.is_proven && (note.link_ref_id === null || row.link_ref_id === note.link_ref_id);
@@ -97,8 +97,23 @@ export function createPollStatements(memory: Memory) {
         return [set(row, steps.end, { outcome, ...(outcome === outcomes.expired && { last_error }) })];
       }),
 
+    endAgain: (ends: string) =>
+      join<FurtherEnd>(ends, is.settled).flatMap(({ row, entry }) => {
+        if (row.revision !== entry.revision || !is.settled(row)) return [];
+        return [{ ...set(row, steps.end, { settled: row.state }), outcome: outcomes.completed }];
+      }),
+
+    keepEnd(ends: string) {
+      for (const { row, entry } of join<KeptEnd>(ends, is.settled)) {
+        if (row.revision !== entry.revision) continue;
+        if (entry.is_same) row.signed_at = entry.signed_ms;
+        const due = row.step <= 1 && entry.signed_ms !== null ? memory.recheck(row, entry.signed_ms) : null;
+        Object.assign(row, { due, last_error: null });
+      }
+    },
+
     giveBack: (keys: string) =>
-      listKeys(keys, is.followed).map((row) => set(row, {}, { due: Math.min(Number(row.due), now()) })),
+      listKeys(keys, ({ due }) => Number(due) > now()).map((row) => set(row, {}, { due: now() })),
 
     endLinks: (keys: string) => listKeys(keys, is.link, is.followed, isOver).map((row) => set(row, steps.endLink)),
 

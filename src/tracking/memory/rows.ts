@@ -5,7 +5,7 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { defaultRate, kinds, type Step, states } from '../rules.js';
+import { defaultRate, kinds, lagMs, type Step, states } from '../rules.js';
 
 /** A row, with the columns of the table `tracked`. Dates are in ms since the epoch. */
 export type MemoryRow = ReturnType<typeof createRow>;
@@ -45,13 +45,24 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
 
   /** Changes a row as a step says, and as `more` says. */
   function set(row: MemoryRow, step: Step, more: Partial<MemoryRow> = {}): MemoryRow {
-    const late: Step = { now: now(), deadline: now() + settings.deadlineMs, id: crypto.randomUUID() };
-    const changed = Object.entries(step).map(([column, value]) => [column, late[String(value)] ?? value]);
+    const late = new Map<unknown, Step[string]>([
+      ['now', now()],
+      ['deadline', now() + settings.deadlineMs],
+      ['id', crypto.randomUUID()],
+      ['settled', row.settled],
+      ['recheck', recheck(row, row.signed_at)],
+    ]);
+    const changed = Object.entries(step).map(([column, value]) => [column, late.has(value) ? late.get(value) : value]);
     return Object.assign(row, Object.fromEntries(changed), more);
   }
 
+  /** The date of a further poll of a job that has ended, if a callback may be about a newer result than the status. */
+  function recheck({ told_signed_at: toldMs }: MemoryRow, signedMs: number | null): number | null {
+    return toldMs !== null && toldMs >= (signedMs ?? Number.NEGATIVE_INFINITY) - lagMs ? now() + lagMs : null;
+  }
+
   return {
-    ...{ settings, rows, now, fleet, list, find, set },
+    ...{ settings, rows, now, fleet, list, find, set, recheck },
 
     /** Returns the rows of a JSON list of keys. */
     listKeys: (keys: string, ...which: readonly Which[]) =>
@@ -110,7 +121,17 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
 function createRow(key: string, kind: number) {
   return {
     ...{ key, kind, state: states.tracking as number, outcome: null as number | null, is_proven: true },
-    ...fill(0, ['polls', 'attempts', 'missing', 'missing_seen', 'missing_told', 'step', 'late_looks', 'told_looks']),
+    ...fill(0, [
+      'polls',
+      'attempts',
+      'revision',
+      'missing',
+      'missing_seen',
+      'missing_told',
+      'step',
+      'late_looks',
+      'told_looks',
+    ]),
     ...fill(noDate, [
       'due',
       'deadline',
@@ -120,6 +141,8 @@ function createRow(key: string, kind: number) {
       'told_signed_at',
       'ended_at',
       'deliver_at',
+      'settled',
+      'signed_at',
     ]),
     ...fill(noText, [
       'user_id',
@@ -130,6 +153,8 @@ function createRow(key: string, kind: number) {
       'lease_id',
       'trace',
       'told_trace',
+      'version',
+      'end_key',
     ]),
     ...fill(noText, ['context', 'last_error', 'failure_name', 'failure_code']),
   };
@@ -160,6 +185,8 @@ export const is = {
   followed: isIn(states.tracking),
   ending: isIn(states.handingOver),
   dead: isIn(states.dead),
+  /** Whether a job has ended, and its completion is not being handed over. */
+  settled: isIn(states.done, states.dead),
   /** Whether a job or link has ended, and was not untracked. */
   over: isIn(states.handingOver, states.done, states.dead),
   /** Whether a link is tracked, or was tracked until its deadline. */

@@ -22,7 +22,17 @@ type Unneeded = 'compare' | 'storageFailed' | 'storageWorked' | 'pullDues' | 'pu
 type Statement = (...values: never[]) => unknown;
 
 /** Statements after which a poll or a delivery may be due earlier than before. */
-const bringsForward: ReadonlySet<string> = new Set(['adopt', 'note', 'followAgain', 'giveUpLease', 'recovered']);
+export const bringsForward: ReadonlySet<string> = new Set([
+  'adopt',
+  'note',
+  'followAgain',
+  'giveUpLease',
+  'recovered',
+  'settle',
+  'bury',
+  'restore',
+  'keepEnd',
+]);
 
 /** Creates the storage. `random` gives a random number from 0 to 1. */
 export function createMemoryStorage(settings: TrackerSettings, clock: WaitingClock, random: () => number) {

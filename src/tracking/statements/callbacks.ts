@@ -5,13 +5,13 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, maxDropped, maxToldJobs, states } from '../rules.js';
+import { kinds, lagMs, maxDropped, maxToldJobs, states } from '../rules.js';
 import { type Expressions, interval } from './expressions.js';
 
 /** Creates the statement. */
 export function createCallbackStatements(
   { minDelayMs, deadlineMs }: StoredSettings,
-  { tracked, isTold, ownerOf }: Expressions,
+  { tracked, isTold, ownerOf, recheck }: Expressions,
 ) {
   // What a callback changes for its job: `isAdopted` says whether the job is followed from now on. `soonest` is the
   // earliest date of the next poll. `isBrought` says whether the next poll is moved to this date.
@@ -19,9 +19,13 @@ export function createCallbackStatements(
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), least(coalesce(t.forced_at, '-infinity'), now()) + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
-  // A callback that was signed later takes the job out of the turns of its earlier signed time, in which others may have
+  // The row keeps the signed time of the newest callback. A callback that was signed later takes the job out of the turns of its earlier signed time, in which others may have
   // told of the job before.
-  const isNewer = `(not t.is_proven and excluded.told_signed_at > t.told_signed_at)`;
+  const isNewer = `(t.told_signed_at is null or excluded.told_signed_at > t.told_signed_at)`;
+  const isTurned = `(not t.is_proven and ${isNewer})`;
+  // A job that has ended is polled again if the callback may be about a newer result than the one that was handed over.
+  const isRechecked = `(t.state in (${states.done}, ${states.dead}) and ${isNewer}
+    and excluded.told_signed_at >= coalesce(t.signed_at, '-infinity') - ${interval(lagMs)})`;
   const signedAt = `to_timestamp($6::double precision / 1000)`;
   // Jobs that may be deleted, the oldest signed time first.
   const dropped = (which: string) => `select key from (
@@ -85,17 +89,17 @@ select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else 
 from ${ownerOf('$5')} o cross join told cross join refused
 where refused.refusal is null
 on conflict (key) do update set
-  due = case when ${isBrought} then ${soonest} else t.due end,
-  told_trace = case when ${isBrought} then excluded.told_trace else t.told_trace end,
-  forced_at = case when ${isBrought} then ${soonest} else t.forced_at end,
-  step = case when ${isBrought} then 0 else t.step end,
+  due = case when ${isBrought} then ${soonest} when ${isRechecked} then ${recheck('true')} else t.due end,
+  told_trace = case when ${isBrought} or ${isRechecked} then excluded.told_trace else t.told_trace end,
+  forced_at = case when ${isBrought} then ${soonest} when ${isRechecked} then now() else t.forced_at end,
+  step = case when ${isBrought} or ${isRechecked} then 0 else t.step end,
   state = case when ${isAdopted} then ${states.tracking} else t.state end,
   context = case when ${isAdopted} then excluded.context else t.context end,
   link_ref_id = case when ${isAdopted} or ${isLinked} then excluded.link_ref_id else t.link_ref_id end,
   deadline = coalesce(t.deadline, excluded.deadline),
   told_signed_at = case when ${isNewer} then excluded.told_signed_at else t.told_signed_at end,
-  told_turn = case when ${isNewer} then excluded.told_turn else t.told_turn end,
-  told_looks = case when ${isNewer} then 0 else t.told_looks end,
+  told_turn = case when ${isTurned} then excluded.told_turn else t.told_turn end,
+  told_looks = case when ${isTurned} then 0 else t.told_looks end,
   told_link_ref_id = ${toldLink}
 where ${isBrought} or ${isNewer} or ${isLinked} or t.told_link_ref_id is distinct from ${toldLink}
 returning 1

@@ -14,13 +14,30 @@ import { type Expressions, interval, keysOf, milliseconds } from './expressions.
 /** Creates the statements. */
 export function createDeliveryStatements(
   settings: StoredSettings,
-  { tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, set, ids, identity, misfit }: Expressions,
+  {
+    tracked,
+    fleet,
+    refilled,
+    firstProvenDue,
+    firstToldDue,
+    isFree,
+    set,
+    ids,
+    identity,
+    recheck,
+    isMentionedLately,
+    misfit,
+  }: Expressions,
 ) {
   const { minDelayMs, deadlineMs, maxAttempts } = settings;
   const isCurrent = (keys: string) =>
     `t.key = n.key and t.key = ${keysOf(keys)} and t.lease_id = n.lease_id and t.state = ${states.handingOver}`;
-  const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt)
-from json_to_recordset(${rows}::text::json) as n(key uuid, lease_id uuid, attempt integer)
+  const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt),
+  revision = n.revision, version = n.version, signed_at = to_timestamp(n.signed_ms / 1000), end_key = n.end_key,
+  outcome = case when n.version is null then t.outcome else ${outcomes.completed} end,
+  settled = null, failure_name = null, failure_code = null
+from json_to_recordset(${rows}::text::json) as n(key uuid, lease_id uuid, attempt integer, revision integer, version text,
+  signed_ms double precision, end_key uuid)
 where ${isCurrent(keys)}
 returning t.lease_id, t.attempts, t.context::text as context`;
 
@@ -40,13 +57,14 @@ returning t.lease_id, t.attempts, t.context::text as context`;
 ), taken as (
   update ${tracked} t set deliver_at = now() + ${interval(leaseMsOf(settings))}, lease_id = gen_random_uuid()
   where key = any(array(select key from chosen))
-  returning ${ids}, t.end_id, t.lease_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} as is_spent, t.missing,
+  returning ${ids}, t.end_id, t.lease_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} and t.settled is null as is_spent, t.missing,
+    t.settled, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, t.end_key,
     t.last_error, t.told_trace,
     coalesce(t.trace, (select l.trace from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} limit 1)) as trace
 ), charged as (
   update ${fleet} f set tokens = ${refilled} - n.requests, refilled_at = clock_timestamp(),
     requests_sent = f.requests_sent + n.requests
-  from (select count(*)::integer as requests from taken where outcome = ${outcomes.completed} and not is_spent) n
+  from (select count(*)::integer as requests from taken where (outcome = ${outcomes.completed} or settled is not null) and not is_spent) n
   where ${isFree} and f.problem_code is null and n.requests > 0
     and ${refilled} - n.requests >= -f.rate * ${maxDebtSeconds}
   returning f.tokens
@@ -58,24 +76,40 @@ from ${fleet} s`,
 
     /**
      * Marks completions as handled. A completion may have become a dead letter in the meantime, if its handler took
-     * longer than its lease. The statement also stores that handlers begin, and returns the numbers of their attempts,
-     * and the contexts: if a process sends the same row again, it counts once. Parameters: $1 keys and $2 ids of the ends
-     * that were handled, $3 JSON of rows and $4 keys of those that begin.
+     * longer than its lease. The statement also stores that handlers begin, with what identifies the end that they
+     * receive, and returns the numbers of their attempts, and the contexts: if a process sends the same row again, it
+     * counts once. Parameters: $1 JSON of rows and $2 keys of
+     * those that were handled, $3 and $4 the same of those that begin.
      */
     settle: `with done as (
-  update ${tracked} set ${set(steps.handle)}
-  where key = ${keysOf('$1')} and end_id = ${keysOf('$2')} and state in (${states.handingOver}, ${states.dead})
+  update ${tracked} t set ${set(steps.handle)}
+  from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, revision integer)
+  where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.revision = n.revision
+    and t.settled is null and t.state in (${states.handingOver}, ${states.dead})
 ), begun as (
 ${begin('$3', '$4')}
 )
 select * from begun`,
 
-    /** Follows a job again if its status could not be fetched for a delivery. Parameters: $1 JSON of rows, $2 keys. */
+    /**
+     * Follows a job again if its status could not be fetched for a delivery. Parameters: $1 JSON of rows, $2 keys.
+     */
     followAgain: `update ${tracked} t set ${set(steps.followAgain)},
   due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
   deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid)
-where ${isCurrent('$2')}`,
+where ${isCurrent('$2')} and t.settled is null`,
+
+    /**
+     * Leaves a job as it had ended before, if its status could not be fetched for the delivery of a further end, or is the
+     * one that was handed over before. In the first case, the job is polled again. Parameters: $1 JSON of rows, $2 keys.
+     */
+    restore: `update ${tracked} t set ${set(steps.restore)},
+  signed_at = case when n.is_same then to_timestamp(n.signed_ms / 1000) else t.signed_at end,
+  due = case when not n.is_same then now() + ${interval(minDelayMs)} * (0.5 + random() / 2)
+    else ${recheck(isMentionedLately('to_timestamp(n.signed_ms / 1000)'))} end
+from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, is_same boolean, signed_ms double precision)
+where ${isCurrent('$2')} and t.settled is not null`,
 
     /**
      * Turns completions into dead letters after their last attempt, and returns them. Parameters: $1 JSON of rows,
@@ -96,25 +130,25 @@ from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, wait_ms dou
 where ${isCurrent('$2')}`,
 
     /**
-     * Lists dead letters. If the key in $2 does not belong to a dead letter any more, the list begins with the oldest
+     * Lists dead letters. If the key of the end in $2 does not belong to a dead letter any more, the list begins with the oldest
      * dead letter. Parameters: $1 largest number of dead letters, $2 key after which the list begins, or null.
      */
-    deadLetters: `select ${identity}, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
+    deadLetters: `select ${identity}, t.end_key, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
 from ${tracked} t
 where t.state = ${states.dead} and t.ended_at is not null and coalesce((t.ended_at, t.key) >
-  ((select a.ended_at from ${tracked} a where a.key = $2::uuid and a.state = ${states.dead}), $2::uuid), true)
+  (select a.ended_at, a.key from ${tracked} a where a.end_key = $2::uuid and a.state = ${states.dead} limit 1), true)
 order by t.ended_at, t.key limit $1::integer`,
 
-    /** Lists the keys of all dead letters, oldest first. */
-    deadKeys: `select t.key from ${tracked} t where t.state = ${states.dead} and t.ended_at is not null
+    /** Lists the keys of the ends of all dead letters, oldest first. */
+    deadKeys: `select t.end_key as key from ${tracked} t where t.state = ${states.dead} and t.ended_at is not null
 order by t.ended_at, t.key`,
 
     /**
      * Turns a batch of dead letters into completions that are handed over again, and gives them new ends. If a handler
-     * of the old end still runs, its result changes nothing. Parameter: $1 keys.
+     * of the old end still runs, its result changes nothing. Parameter: $1 keys of ends.
      */
     revive: `update ${tracked} set ${set(steps.revive)}
-where key = ${keysOf('$1')} and state = ${states.dead}
+where end_key = ${keysOf('$1')} and state = ${states.dead}
 returning key`,
   };
 }

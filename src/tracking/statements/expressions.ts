@@ -5,7 +5,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
+import { kinds, lagMs, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
 import { quote } from '../schema.js';
 import { misfitOf } from '../versions.js';
 
@@ -79,7 +79,18 @@ export function createExpressions({
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
-  const late: Step = { now: 'now()', deadline: `now() + ${interval(deadlineMs)}`, id: 'gen_random_uuid()' };
+  // The date of a further poll of a job that has ended. A callback that was signed since the status was, or shortly
+  // before it, may be about a newer result.
+  const recheck = (isMentioned: string) => `case when ${isMentioned} then now() + ${interval(lagMs)} end`;
+  const isMentionedLately = (signedAt: string) =>
+    `t.told_signed_at >= coalesce(${signedAt}, '-infinity') - ${interval(lagMs)}`;
+  const late: Step = {
+    now: 'now()',
+    deadline: `now() + ${interval(deadlineMs)}`,
+    id: 'gen_random_uuid()',
+    settled: 't.settled',
+    recheck: recheck(isMentionedLately('t.signed_at')),
+  };
   const set = (step: Step) =>
     Object.entries(step)
       .map(([column, value]) => `${column} = ${late[String(value)] ?? value}`)
@@ -105,6 +116,8 @@ export function createExpressions({
     isLinkProven,
     withoutLink,
     ownerOf,
+    recheck,
+    isMentionedLately,
     set,
     ids,
     identity,

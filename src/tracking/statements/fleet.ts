@@ -42,7 +42,7 @@ export function createFleetStatements(
     [states.heard, countFirst(`${isTold('t')} and t.state = ${states.heard} order by t.told_signed_at`)],
     [
       states.tracking,
-      `${countFirst('t.due is not null and t.is_proven order by t.due')}
+      `${countFirst(`t.due is not null and t.is_proven and t.state = ${states.tracking} order by t.due`)}
     + ${countFirst(`t.due is not null and ${isTold('t')} order by t.due`)}`,
     ],
     ...[states.handingOver, states.done, states.dead].map((state) => [state, countFirst(endedIn(state))] as const),

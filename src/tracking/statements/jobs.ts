@@ -6,24 +6,36 @@
 
 import type { StoredSettings } from '../options.js';
 import { kinds, states, steps } from '../rules.js';
-import { type Expressions, interval, milliseconds } from './expressions.js';
+import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
 export function createJobStatements(
-  { deadlineMs }: StoredSettings,
+  { deadlineMs, maxDelayMs }: StoredSettings,
   { tracked, isUnknown, set, identity }: Expressions,
 ) {
+  const ended = `${states.done}, ${states.dead}`;
   return {
     /**
-     * Tracks any number of jobs. A job that is already tracked is not changed. If only callbacks have mentioned a
+     * Tracks any number of jobs. A job that is already tracked is not changed. If it has ended, it is polled once more,
+     * but at most once each `maxDelayMs`, because its verdict may have changed. If only callbacks have mentioned a
      * job, the given context and link replace those from the callbacks. The link in a callback is not signed, so the
-     * context of that link could belong to another person. Parameters: $1 JSON of rows, $2 trace context.
+     * context of that link could belong to another person. Parameters: $1 JSON of rows, $2 trace context,
+     * $3 keys.
      */
-    track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, trace)
+    track: `with ended as materialized (
+  select t.key, greatest(t.ended_at, t.forced_at) as asked_at from ${tracked} t
+  where t.key = ${keysOf('$3')} and t.state in (${ended})
+), rechecked as (
+  update ${tracked} t set ${set(steps.recheck)}
+  where t.key = any(array(select key from ended where asked_at not between now() - ${interval(maxDelayMs)} and now()))
+    and t.state in (${ended})
+)
+insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, trace)
 select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
   coalesce(to_timestamp(j.deadline / 1000), now() + ${interval(deadlineMs)}), $2::text
 from json_to_recordset($1::text::json)
   as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
+where j.key not in (select key from ended)
 order by j.key
 on conflict (key) do update set ${set(steps.track)}, deadline = excluded.deadline, context = excluded.context,
   trace = excluded.trace, link_ref_id = excluded.link_ref_id, told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id)

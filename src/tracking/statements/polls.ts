@@ -23,6 +23,8 @@ export function createPollStatements({
   withoutLink,
   set,
   ownerOf,
+  recheck,
+  isMentionedLately,
   longestWait,
   randomWait,
   firstLateMs,
@@ -33,6 +35,7 @@ export function createPollStatements({
   const lateContext = `case when t.context is null and t.told_at is not null then (select l.context from ${tracked} l
     where l.link_ref_id = e.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))
     else t.context end`;
+  const isLate = `(t.state = ${states.tracking} and t.deadline <= now())`;
   const lateDelay = interval(`(case when ${isLateCounted('t')} then ${lateMs} else ${firstLateMs} end)`);
 
   return {
@@ -84,12 +87,13 @@ export function createPollStatements({
   update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
     told_turn = t.told_turn + (t.told_looks > 0)::integer,
     told_looks = t.told_looks + (t.told_looks between 1 and 99)::integer,
-    due = case when deadline <= now() then now() + ${lateDelay}
+    due = case when ${isLate} then now() + ${lateDelay}
       when not t.is_proven and t.told_looks >= ${maxUnknownLooks - 1} then now() + ${interval(lastLookMs)}
-      else least(now() + ${randomWait(longestWait('t.step'))}, deadline) end
+      else least(now() + ${randomWait(longestWait('t.step'))}, case when t.state = ${states.tracking} then deadline end) end
   where key = any(array(select key from chosen))
   returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.last_error, t.is_proven,
-    ${isLinkProven('t')} as is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
+    ${isLinkProven('t')} as is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, ${isLate} as is_late,
+    t.step, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, ${milliseconds('t.told_signed_at')} as told_signed_ms,
     case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
@@ -108,11 +112,13 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id,
   null as last_error, null as is_proven, null as is_link_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
-  null as late_looks, null as late_ms, ${misfit('s')} as misfit
+  null as late_looks, null as late_ms, null as step, null as revision, null as version, null as signed_ms, null as told_signed_ms,
+  ${misfit('s')} as misfit
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
-  t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms, null
+  t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms,
+  t.step, t.revision, t.version, t.signed_ms, t.told_signed_ms, null
 from taken t`,
 
     /**
@@ -141,13 +147,13 @@ where l.key = ${keysOf('$1')}`,
   told_turn = t.told_turn + (n.first_answers > 0 and t.told_looks = 0)::integer,
   told_looks = case when n.first_answers = 0 then t.told_looks else least(t.told_looks + n.first_answers, 99) end,
   is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id is not distinct from n.link_ref_id)),${withoutLink(
-    `n.is_proven and n.link_ref_id is null and ${hasNoProof}`,
+    `n.has_status and n.link_ref_id is null and ${hasNoProof}`,
   )},
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
   due = least(t.due, now() + ${interval('n.soon_ms')}),
   late_looks = case when not n.is_late then t.late_looks when ${isLateCounted('t')} then least(t.late_looks + 1, 30000) else 1 end,
   late_since = case when n.is_late and not ${isLateCounted('t')} then now() else t.late_since end
-from json_to_recordset($1::text::json) as n(key uuid, last_error text, is_proven boolean, link_ref_id text,
+from json_to_recordset($1::text::json) as n(key uuid, last_error text, has_status boolean, is_proven boolean, link_ref_id text,
   missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean, first_answers integer)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
@@ -185,8 +191,27 @@ where t.key = e.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
   and (e.outcome <> ${outcomes.expired} or t.deadline <= now())
 returning t.outcome`,
 
+    /**
+     * Ends jobs again whose verdicts have changed since they were handed over, if no other end has been handed over since
+     * the poll. Until the handler of the new end begins, `settled` keeps the state. Parameters: $1 JSON of rows, $2 keys.
+     */
+    endAgain: `update ${tracked} t set settled = t.state, ${set(steps.end)}
+from json_to_recordset($1::text::json) as e(key uuid, revision integer)
+where t.key = e.key and t.key = ${keysOf('$2')} and t.state in (${states.done}, ${states.dead}) and t.revision = e.revision
+returning ${outcomes.completed} as outcome`,
+
+    /**
+     * Leaves ended jobs as they are whose verdicts have not changed. They are polled once more if a callback was signed
+     * shortly before the status, or after it. Parameters: $1 JSON of rows, $2 keys.
+     */
+    keepEnd: `update ${tracked} t set last_error = null,
+  signed_at = case when n.is_same then to_timestamp(n.signed_ms / 1000) else t.signed_at end,
+  due = case when t.step <= 1 and n.signed_ms is not null then ${recheck(isMentionedLately('to_timestamp(n.signed_ms / 1000)'))} end
+from json_to_recordset($1::text::json) as n(key uuid, revision integer, is_same boolean, signed_ms double precision)
+where t.key = n.key and t.key = ${keysOf('$2')} and t.state in (${states.done}, ${states.dead}) and t.revision = n.revision`,
+
     /** Makes rows due at once whose polls were broken off, because their process stops. Parameter: $1 keys. */
-    giveBack: `update ${tracked} set due = now() where key = ${keysOf('$1')} and state = ${states.tracking} and due > now()`,
+    giveBack: `update ${tracked} set due = now() where key = ${keysOf('$1')} and due > now()`,
 
     /** Ends links whose deadline has passed, so that they are not polled any more. Parameter: $1 keys. */
     endLinks: `update ${tracked} set ${set(steps.endLink)}

@@ -12,10 +12,11 @@ onEachPlace((createWorld) => {
     });
     await tracker.onCompletion(handler);
     const job = world.completeJob('rejected');
-    const [key] = await tracker.track({ ...job, context: ['mine'] });
+    await tracker.track({ ...job, context: ['mine'] });
 
     await world.until(async () => (await tracker.get(job))?.state === 'done');
 
+    const key = completions[0]?.key;
     expect(completions.map((completion) => [completion.key, completion.attempt, completion.context])).toEqual([
       [key, 1, ['mine']],
       [key, 2, ['mine']],
@@ -57,8 +58,9 @@ onEachPlace((createWorld) => {
     });
     await tracker.onCompletion(handler);
     const jobs = [1, 2, 3].map(() => world.completeJob('approved'));
-    const keys = await tracker.track(jobs.map((job, n) => ({ ...job, context: n })));
+    await tracker.track(jobs.map((job, n) => ({ ...job, context: n })));
     await world.until(async () => (await tracker.stats()).dead === 3);
+    const keys = [...new Set(completions.map(({ key }) => key))];
 
     const letters = await tracker.deadLetters();
     expect(letters.map(({ key }) => key).sort()).toEqual([...keys].sort());
@@ -146,8 +148,9 @@ onEachPlace((createWorld) => {
       if (isBroken) throw new Error('not today');
     });
     await tracker.onCompletion(handler);
-    const keys = await tracker.track(Array.from({ length: 5 }, () => world.completeJob('approved')));
+    await tracker.track(Array.from({ length: 5 }, () => world.completeJob('approved')));
     await world.until(async () => (await tracker.stats()).dead === 5);
+    const keys = completions.map(({ key }) => key);
     isBroken = false;
     const seen: string[] = [];
 

@@ -41,8 +41,9 @@ onEachPlace((createWorld) => {
     await world.until(async () => (await tracker.get(job))?.state === 'done');
 
     expect(completions).toHaveLength(1);
+    expect(completions[0]?.key).not.toBe(key);
     expect(completions[0]).toMatchObject({
-      key,
+      revision: 1,
       outcome: 'completed',
       job,
       context: { customer: 7 },

@@ -14,6 +14,11 @@ export const absent: Row = {
   lease: 0,
   isOver: false,
   attempts: 0,
+  revision: 0,
+  version: 0,
+  signed: 0,
+  mentioned: 0,
+  settled: null,
   hasExpired: false,
   context: 0,
   link: 0,
@@ -44,6 +49,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         const context = contextOf(state);
         world.tracks -= 1;
         const hasEnded = row.state === 'handingOver' || row.state === 'done' || row.state === 'dead';
+        if (row.state === 'done' || row.state === 'dead') row.hasDate = true;
         const isFollowed = row.state === 'tracking' && !row.isTold && without !== 'the first track() counts';
         if (isFollowed || (hasEnded && without !== 'track() changes no job that has ended')) return;
         if (truth.context === 0 || row.state === 'untracked') truth.context = context;
@@ -56,6 +62,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
           context,
           isProven: true,
           isTold: false,
+          settled: null,
         });
         Object.assign(row, { link: 0, hasDate: true, end: 0, lease: 0, lateLooks: 0, lastError: 'none' });
       },
@@ -71,6 +78,10 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         if (row.state === 'absent') {
           Object.assign(row, { state: 'heard', link, isProven: false, isTold: true });
         }
+        state.signatures += 1;
+        row.mentioned = state.signatures;
+        state.truth.mentioned = state.world.result;
+        if (row.state === 'done' || row.state === 'dead') row.hasDate = true;
         const isAny = row.state !== 'tracking' && without === 'a callback follows no job that has ended';
         if ((row.state !== 'heard' && !isAny) || !follows) return;
         state.world.isLate = false;
@@ -94,8 +105,12 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
       standsFor: 'statements.trackLink and statements.hear at the same time',
       helps: false,
       cases: ({ row, world }) => once(callbacks.includes(links.own) && !world.isLinkTracked && row.state === 'absent'),
-      effect({ row, world }) {
+      effect(state) {
+        const { row, world } = state;
         world.isLinkTracked = true;
+        state.truth.mentioned = world.result;
+        state.signatures += 1;
+        row.mentioned = state.signatures;
         const follows = settings.unknownJobs === 'track';
         Object.assign(row, { state: follows ? 'tracking' : 'heard', link: links.own, isTold: true, hasDate: follows });
       },
@@ -124,6 +139,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         row.isProven = true;
         row.hasDate = false;
         row.lease = 0;
+        row.settled = null;
         row.context = 0;
       },
     },
@@ -136,7 +152,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         world.retries -= 1;
         Object.assign(truth, { base: truth.end, begun: 0, lapsed: 0 });
         startEnd(state, without !== 'each end has an id of its own');
-        row.attempts = 0;
+        Object.assign(row, { attempts: 0, hasDate: false });
       },
     },
     {

@@ -7,7 +7,7 @@ import type { Delivery, Phase, State } from './state.ts';
 import { deliveryAt, drop, eachDelivery, hasLease, mayBegin, mayWork, processAt } from './steps.ts';
 
 /** The phases that end with a statement that stores the result. */
-export const finished: readonly Phase[] = ['done', 'failed', 'again', 'unbegun', 'timed out'];
+export const finished: readonly Phase[] = ['done', 'failed', 'again', 'known', 'unbegun', 'timed out'];
 
 export function createDeliveries(settings: Settings): readonly Action<State>[] {
   const { maxAttempts, deliveriesPerProcess, without } = settings;
@@ -16,15 +16,24 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
   function settle(state: State, delivery: Delivery): void {
     const { row, truth, world } = state;
     const { attempt, end, of } = delivery;
+    const isOfRevision = row.revision === delivery.revision && row.settled === null;
+    const isRemembered = without !== 'a callback is remembered while a handler runs';
+    const finish = (to: 'done' | 'dead') =>
+      Object.assign(row, { state: to, lease: 0, isOver: false, hasDate: isRemembered && row.mentioned > row.signed });
     const phase = delivery.phase === 'timed out' ? 'failed' : delivery.phase;
     // Only success counts without the lease: another process may have begun.
     const isAny = row.state === 'handingOver' && without === 'only the delivery that has the lease follows or buries';
     const mayChange = hasLease(state, delivery) || isAny;
     if (phase === 'done') {
-      const isOfEnd = row.end === end || without === 'settle compares the ends';
-      const isDead = row.state === 'dead' && row.end === end && without !== 'a late settle takes a dead letter back';
-      if (isDead || (row.state === 'handingOver' && isOfEnd))
-        Object.assign(row, { state: 'done', lease: 0, isOver: false });
+      const isOfEnd = (row.end === end && isOfRevision) || without === 'settle compares the ends';
+      const isDead = row.state === 'dead' && isOfEnd && without !== 'a late settle takes a dead letter back';
+      if (isDead || (row.state === 'handingOver' && isOfEnd)) finish('done');
+    } else if ((phase === 'again' || phase === 'known') && mayChange && row.settled !== null) {
+      const isSame = phase === 'known';
+      if (isSame) row.signed = Math.max(row.signed, delivery.signed);
+      const hasDate = !isSame || row.mentioned > row.signed;
+      if (row.settled === 'done') truth.isHandled = true;
+      Object.assign(row, { state: row.settled, settled: null, lease: 0, isOver: false, hasDate });
     } else if (phase === 'again' && mayChange) {
       Object.assign(row, {
         state: 'tracking',
@@ -43,7 +52,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       else truth.lapsed = Math.min(truth.lapsed + 1, maxAttempts);
     } else if (phase === 'failed' && mayChange) {
       Object.assign(row, { lease: 0, isOver: false });
-      if (attempt >= maxAttempts && row.attempts >= maxAttempts) row.state = 'dead';
+      if (attempt >= maxAttempts && row.attempts >= maxAttempts) finish('dead');
     }
   }
 
@@ -61,8 +70,10 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
           : [],
       effect(state, at) {
         const { row, truth, world } = state;
-        const isSpent = row.attempts >= maxAttempts && without !== 'nothing begins after the last attempt';
-        const isFree = row.hasExpired || without === 'the status is fetched before each delivery';
+        const isFurther = row.settled !== null;
+        const isLast = row.attempts >= maxAttempts && !isFurther;
+        const isSpent = isLast && without !== 'nothing begins after the last attempt';
+        const isFree = (row.hasExpired && !isFurther) || without === 'the status is fetched before each delivery';
         processAt(state, at).deliveries.push({
           id: state.nextId,
           end: row.end,
@@ -72,6 +83,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
           context: row.context,
           result: isFree && !row.hasExpired ? settings.results[0] : 0,
           since: world.result,
+          signed: row.signed,
+          revision: row.revision,
         });
         Object.assign(row, { lease: state.nextId, isOver: false });
         state.nextId += 1;
@@ -84,9 +97,19 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       effect(state, at) {
         const { delivery } = deliveryAt(state, at);
         const { isDown, isBroken, result } = state.world;
-        const isAnswered = !isDown && !isBroken && result > 1;
-        delivery.phase = isAnswered ? 'ready' : 'again';
-        delivery.result = isAnswered ? result : 0;
+        state.signatures += 1;
+        if (!isDown && !isBroken && result > 1) answer(state, delivery, result, state.signatures);
+        else Object.assign(delivery, { phase: 'again', result: 0 });
+      },
+    },
+    {
+      name: 'ask a replica',
+      standsFor: 'client.jobs.status() for a delivery, whose response was signed before the result changed',
+      helps: false,
+      cases: (state) =>
+        settings.repeats && state.world.result > 2 ? eachDelivery(state, ({ phase }) => phase === 'asking') : [],
+      effect(state, at) {
+        answer(state, deliveryAt(state, at).delivery, state.world.result - 1, 0);
       },
     },
     {
@@ -103,7 +126,12 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       standsFor: 'the check of `beginBy`, and the batch of `begin`',
       cases: (state) => eachDelivery(state, (delivery) => delivery.phase === 'ready' && mayBegin(state, delivery)),
       effect(state, at) {
-        deliveryAt(state, at).delivery.phase = 'beginning';
+        const { delivery } = deliveryAt(state, at);
+        const { row } = state;
+        delivery.phase = 'beginning';
+        // Another version is the next end, whose attempts begin at 1.
+        if (row.revision > 0 && delivery.result === row.version) return;
+        Object.assign(delivery, { revision: row.revision + 1, attempt: 1 });
       },
     },
     {
@@ -135,6 +163,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
         const { truth } = state;
         if (delivery.of > truth.base) truth.begun = Math.min(truth.begun + 1, maxAttempts + 1);
         truth.key = without === 'the key is made from both ids' ? delivery.of : 1;
+        truth.keyRevision = delivery.revision;
+        truth.newest = Math.max(truth.newest, delivery.result);
       },
     },
     {
@@ -211,9 +241,19 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     },
   ];
 
+  /** Compares a status with the one that was handed over last. */
+  function answer({ row }: State, delivery: Delivery, result: number, signed: number): void {
+    const isSame = row.revision > 0 && result === row.version;
+    const isOlder = !isSame && row.revision > 0 && signed <= row.signed;
+    Object.assign(delivery, { result, signed });
+    if (isOlder && without !== 'another version must be signed later') delivery.phase = 'again';
+    else delivery.phase = isSame && row.settled !== null ? 'known' : 'ready';
+    if (delivery.phase === 'again') delivery.result = 0;
+  }
+
   /** Counts the attempt if the handler may begin. */
   function storeBegin(state: State, delivery: Delivery): boolean {
-    const { row } = state;
+    const { row, truth } = state;
     const isAny = without === 'begin compares the leases' && row.state === 'handingOver';
     const isGone = without === 'only a completion that is handed over begins' && row.end === delivery.end;
     if (!hasLease(state, delivery) && !isAny && !isGone) return false;
@@ -221,6 +261,10 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       row.attempts = Math.min(row.attempts + 1, delivery.attempt);
       delivery.attempt = row.attempts;
     }
+    if (row.revision !== delivery.revision && delivery.of > truth.base) Object.assign(truth, { begun: 0, lapsed: 0 });
+    const { revision, result: version } = delivery;
+    const signed = Math.max(row.signed, delivery.signed);
+    Object.assign(row, { revision, version, signed, settled: null, hasExpired: row.hasExpired && version === 0 });
     return true;
   }
 }

@@ -15,7 +15,19 @@ export function createModel(settings: Settings): Model<State> {
     initial: {
       row: { ...absent },
       processes: [start(), start()],
-      truth: { end: 0, base: 0, begun: 0, lapsed: 0, isHandled: false, context: 0, ended: 0, key: 0 },
+      truth: {
+        end: 0,
+        base: 0,
+        begun: 0,
+        lapsed: 0,
+        isHandled: false,
+        context: 0,
+        ended: 0,
+        key: 0,
+        keyRevision: 0,
+        newest: 0,
+        mentioned: 0,
+      },
       world: {
         result: settings.results[0],
         isDown: false,
@@ -28,6 +40,7 @@ export function createModel(settings: Settings): Model<State> {
         isLinkTracked: false,
       },
       nextId: 1,
+      signatures: 0,
     },
     actions: [
       ...createCallers(settings),
@@ -63,6 +76,9 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
         one.context,
         one.result,
         one.since,
+        one.revision === row.revision,
+        row.mentioned > one.signed,
+        one.signed > row.signed,
       );
     const codeOf = ({ poll, deliveries, isStopping, isClosed }: Process) => {
       const polled = poll
@@ -77,6 +93,10 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
             poll.isCompared,
             failures.indexOf(poll.error),
             poll.isOfAll,
+            poll.hasEnded,
+            poll.revision === row.revision,
+            poll.isSame,
+            row.mentioned > poll.signed,
           )
         : '';
       return `${letters(isStopping, isClosed)}${polled}/${deliveries.map(codeOfDelivery).sort().join('')}`;
@@ -84,6 +104,10 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
     const surroundings = letters(
       rowStates.indexOf(row.state),
       row.attempts,
+      Math.min(row.revision, 5),
+      row.version,
+      row.mentioned > row.signed,
+      rowStates.indexOf(row.settled ?? 'absent'),
       row.lease !== 0,
       row.isOver,
       row.hasExpired,
@@ -100,6 +124,9 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
       truth.context,
       truth.ended,
       truth.key,
+      truth.keyRevision === row.revision,
+      truth.newest,
+      truth.mentioned,
       world.result,
       world.isDown,
       world.outages,

@@ -6,7 +6,7 @@ import { type Protection, type Settings, settings } from './settings.ts';
 
 /** The promises of the model, which are sentences of the documentation. */
 export const promises = {
-  oneCompletion: 'Each tracked job gets a completion: `completed`, or `expired` after its deadline.',
+  oneCompletion: 'Each tracked job gets one completion: `completed`, or `expired` after its deadline.',
   atLeastOnce: 'A completion is handed over at least once.',
   afterDeath: 'If a worker dies, its completions are handed over again after `handlerTimeoutMs` plus 30 to 40 s.',
   sameKey: 'Every delivery of a completion has the same `key`.',
@@ -27,7 +27,9 @@ export const promises = {
     'It expires with its error only after at least three polls have failed with the same error, over at least a day.',
   unknown: 'If the service does not know such a job, the job is polled at most ten times, and gets no completion.',
   context: 'A completion has the context of its own `track()` call or its own link.',
-  doneStays: 'A done job stays done as long as its verdict stays the same.',
+  doneStays: 'While a done job is stored, a callback about it or another `track()` only has its verdict compared.',
+  changes: 'A verdict that changes is handed over again, as the next revision.',
+  order: 'No older status is handed over after a newer one.',
 } as const;
 
 /** A protection that a promise needs, and a setting in which the promise breaks without it. */
@@ -70,6 +72,8 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['context', 'a status that names no link proves none', 'links'],
   ['context', 'a link that is tracked later gives its context', 'links of unknown jobs'],
   ['doneStays', 'track() changes no job that has ended', 'two ends'],
+  ['changes', 'a callback is remembered while a handler runs', 'verdicts'],
+  ['order', 'another version must be signed later', 'verdicts'],
 ];
 
 /** The setting of a name. */

@@ -10,7 +10,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
   const { slowPolls, pollers, namesLink, without } = settings;
 
   const mayPoll = (state: State, process: Process) =>
-    state.row.state === 'tracking' &&
+    ['tracking', 'done', 'dead'].includes(state.row.state) &&
     state.row.hasDate &&
     process.poll === null &&
     mayWork(process, without) &&
@@ -21,7 +21,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     const { isProven, link, lateLooks, lastError } = row;
     const poll: Poll = {
       found: 'asked',
-      isLate: world.isLate,
+      isLate: world.isLate && row.state === 'tracking',
       lateLooks,
       lastError,
       isProven,
@@ -30,6 +30,10 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       isCompared: false,
       error: 'none',
       isOfAll: false,
+      hasEnded: row.state !== 'tracking',
+      revision: row.revision,
+      isSame: false,
+      signed: 0,
     };
     process.poll = poll;
     if (without === 'a claim sets the date of the next poll') row.hasDate = false;
@@ -37,8 +41,21 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
   }
 
   /** What the response says. `isLong` stands for the tenth poll of an unknown job, and for a day of failed polls. */
-  function answer({ world }: State, poll: Poll, isLong: boolean): void {
+  function answer(state: State, process: Process, isLong: boolean): void {
+    const { row } = state;
+    const { poll } = process;
+    if (!poll) return;
+    const { world } = state;
+    const { result } = world;
     const { isLate, isProven } = poll;
+    if (poll.hasEnded) {
+      state.signatures += 1;
+      poll.signed = state.signatures;
+      poll.isSame = result === row.version;
+      if (result > 0 && (world.isDown || world.isBroken)) process.poll = null;
+      else poll.found = poll.isSame || result < 2 ? 'kept' : 'changed';
+      return;
+    }
     const lasts = (isLong && poll.lateLooks === 2) || without === 'an error after the deadline must last';
     poll.isOfAll = world.isDown && !world.isBroken && world.result > 0;
     poll.error = world.result === 0 ? 'own' : world.isDown || world.isBroken ? 'fleet' : 'none';
@@ -95,7 +112,9 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       standsFor: 'statements.claim, and pollOnce()',
       cases: (state) => (slowPolls ? [] : answers(state, (process) => mayPoll(state, process))),
       effect(state, at) {
-        answer(state, claim(state, processAt(state, at)), at[1] === 1);
+        const process = processAt(state, at);
+        claim(state, process);
+        answer(state, process, at[1] === 1);
       },
     },
     {
@@ -111,8 +130,38 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       standsFor: 'pollOnce()',
       cases: (state) => (slowPolls ? answers(state, ({ poll }) => poll?.found === 'asked') : []),
       effect(state, at) {
-        const { poll } = processAt(state, at);
-        if (poll) answer(state, poll, at[1] === 1);
+        answer(state, processAt(state, at), at[1] === 1);
+      },
+    },
+    {
+      name: 'endAgain',
+      standsFor: 'statements.endAgain',
+      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'changed'),
+      effect(state, at) {
+        const { row } = state;
+        const process = processAt(state, at);
+        const { poll } = process;
+        process.poll = null;
+        const isSame = poll?.revision === row.revision || without === 'a further end compares the revisions';
+        if (!poll || (row.state !== 'done' && row.state !== 'dead') || !isSame) return;
+        row.settled = row.state;
+        startEnd(state, without !== 'each end has an id of its own');
+        row.hasDate = false;
+      },
+    },
+    {
+      name: 'keepEnd',
+      standsFor: 'statements.keepEnd',
+      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'kept'),
+      effect(state, at) {
+        const { row } = state;
+        const process = processAt(state, at);
+        const { poll } = process;
+        process.poll = null;
+        if (!poll || (row.state !== 'done' && row.state !== 'dead') || poll.revision !== row.revision) return;
+        if (poll.isSame) row.signed = Math.max(row.signed, poll.signed);
+        row.hasDate = row.mentioned > poll.signed;
+        row.lastError = 'none';
       },
     },
     {

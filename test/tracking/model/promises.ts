@@ -11,7 +11,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
   const isOver = ({ row }: State) => row.state === 'done' || row.state === 'dead';
   return [
     {
-      name: 'Each tracked job gets a completion: `completed`, or `expired` after its deadline.',
+      name: 'Each tracked job gets one completion: `completed`, or `expired` after its deadline.',
       state: ({ truth }) => truth.ended <= 1,
       step: (before, action, after) =>
         action !== 'end' || !hasEnded(before, after) || !after.row.hasExpired || before.world.isLate,
@@ -31,17 +31,21 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
     {
       name: 'Every delivery of a completion has the same `key`.',
       step: (before, action, after) =>
-        action !== 'call' || before.truth.key === 0 || before.truth.key === after.truth.key,
+        action !== 'call' ||
+        before.truth.key === 0 ||
+        before.truth.keyRevision !== after.truth.keyRevision ||
+        before.truth.key === after.truth.key,
     },
     {
       name: 'The status of a completion is current and verified.',
-      step: (_before, action, after, at) => action !== 'call' || isCurrent(deliveryIn(after, at)),
+      step: (_before, action, after, at) => action !== 'call' || settings.repeats || isCurrent(deliveryIn(after, at)),
     },
     {
       name: 'After `maxAttempts` attempts, the completion becomes a dead letter, which is kept until it is handled.',
       state: ({ truth }) => truth.begun <= maxAttempts,
       step: (before, action, after, at) => {
         if (before.row.state === 'dead' && after.row.state !== 'dead') return leavesDead(before, action, at);
+        if (after.row.state === 'dead' && before.row.settled === 'dead') return true;
         return (
           after.row.state !== 'dead' ||
           before.row.state === 'dead' ||
@@ -139,9 +143,24 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       },
     },
     {
-      name: 'A done job stays done as long as its verdict stays the same.',
+      name: 'While a done job is stored, a callback about it or another `track()` only has its verdict compared.',
       step: (before, action, after) =>
         before.row.state !== 'done' || (action !== 'track' && action !== 'callback') || after.row.state === 'done',
+    },
+    {
+      name: 'A verdict that changes is handed over again, as the next revision.',
+      reach: {
+        from: ({ row, truth, world }) =>
+          row.state === 'done' && truth.mentioned > 1 && row.version < truth.mentioned && !world.isBroken,
+        to: ({ row, truth }) => row.version >= truth.mentioned || row.state === 'absent',
+      },
+    },
+    {
+      name: 'No older status is handed over after a newer one.',
+      step: (before, action, after, at) =>
+        action !== 'call' ||
+        (deliveryIn(after, at)?.result ?? 0) === 0 ||
+        (deliveryIn(after, at)?.result ?? 0) >= before.truth.newest,
     },
   ];
 }
@@ -187,4 +206,7 @@ const isSuccess = (state: State, at: readonly number[]) => {
 };
 
 const leavesDead = (before: State, action: string, at: readonly number[]) =>
-  action === 'untrack' || action === 'retry' || (action.startsWith('settle') && isLateSuccess(before, at));
+  action === 'untrack' ||
+  action === 'retry' ||
+  action === 'endAgain' ||
+  (action.startsWith('settle') && isLateSuccess(before, at));

@@ -33,6 +33,9 @@ export const protections = [
   'a compared poll ends a job of the verified link',
   'a status that names no link proves none',
   'a link that is tracked later gives its context',
+  'a callback is remembered while a handler runs',
+  'a further end compares the revisions',
+  'another version must be signed later',
 ] as const;
 
 export type Protection = (typeof protections)[number];
@@ -71,6 +74,8 @@ export interface Settings {
   readonly unclear: boolean;
   /** Whether handlers may take too long, and succeed then. */
   readonly overruns: boolean;
+  /** Whether the service may respond with an earlier result, which it has signed then. */
+  readonly repeats: boolean;
   readonly without: Protection | null;
 }
 
@@ -96,6 +101,7 @@ const base: Settings = {
   stops: false,
   unclear: false,
   overruns: false,
+  repeats: false,
   without: null,
 };
 
@@ -129,6 +135,16 @@ export const settings: readonly Settings[] = [
   { ...base, name: 'stops', stops: true },
   { ...base, name: 'retries', retries: 1 },
   { ...base, name: 'changing results', results: [2, 3], deliverers: 1 },
+  {
+    ...base,
+    name: 'verdicts',
+    maxAttempts: 2,
+    results: [2, 4],
+    callbacks: [0],
+    repeats: true,
+    slowPolls: true,
+    deliverers: 1,
+  },
   {
     ...base,
     name: 'deadlines',

@@ -13,6 +13,15 @@ export interface Row {
   /** Whether the lease is over: another delivery may take the completion. */
   isOver: boolean;
   attempts: number;
+  /** How many ends have been handed over, or begun. */
+  revision: number;
+  /** The version of the result that was handed over last; 0 for none. */
+  version: number;
+  /** When the newest status that was handed over was signed, and the newest callback; 0 for never. */
+  signed: number;
+  mentioned: number;
+  /** The state before a further end whose handler has not begun. */
+  settled: RowState | null;
   hasExpired: boolean;
   /** The context: 0 for none, 1 and 2 of the first and the second call of `track()`, 3 and 4 of the links. */
   context: number;
@@ -42,6 +51,7 @@ export const phases = [
   'done',
   'failed',
   'again',
+  'known',
   'unbegun',
   'timed out',
   'late',
@@ -61,12 +71,16 @@ export interface Delivery {
   context: number;
   /** The version of the result that it hands over; 0 for none. */
   result: number;
+  /** When this was signed. */
+  signed: number;
+  /** The revision of its end, once its handler may begin. */
+  revision: number;
   /** The version that the service had when the message was fetched. */
   since: number;
 }
 
 /** What a poll has found. */
-export const findings = ['asked', 'completed', 'expired', 'unknown', 'pending', 'failed'] as const;
+export const findings = ['asked', 'completed', 'expired', 'unknown', 'pending', 'failed', 'changed', 'kept'] as const;
 
 /** The errors of polls: none, one about the job itself, or one that can be about all jobs. */
 export const failures = ['none', 'own', 'fleet'] as const;
@@ -87,6 +101,12 @@ export interface Poll {
   error: Failure;
   /** Whether an outage was its cause. */
   isOfAll: boolean;
+  /** Whether the job had ended, and with which revision. */
+  readonly hasEnded: boolean;
+  readonly revision: number;
+  /** Whether the version is the one that was handed over, and when it was signed. */
+  isSame: boolean;
+  signed: number;
 }
 
 /** A process. */
@@ -114,8 +134,13 @@ export interface Truth {
   context: number;
   /** How many ends came from the polls since the last `track()`, without those that were followed again. */
   ended: number;
-  /** The key of the first delivery; 0 before. */
+  /** The key of the newest revision, and this revision; 0 before. */
   key: number;
+  keyRevision: number;
+  /** The newest version that a handler has received. */
+  newest: number;
+  /** What the service said when the newest callback came. */
+  mentioned: number;
 }
 
 /** What surrounds the tracker. */
@@ -142,16 +167,19 @@ export interface State {
   truth: Truth;
   world: World;
   nextId: number;
+  /** How many times the service has signed. */
+  signatures: number;
 }
 
 /** Copies a state: actions change the copy. */
-export function copyState({ row, processes, truth, world, nextId }: State): State {
+export function copyState({ row, processes, truth, world, nextId, signatures }: State): State {
   return {
     row: { ...row },
     processes: [copyProcess(processes[0]), copyProcess(processes[1])],
     truth: { ...truth },
     world: { ...world },
     nextId,
+    signatures,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { createHousekeeping } from '../../../../src/tracking/housekeeping.ts';
 import { links } from '../callers.ts';
+import { sign } from './signing.ts';
 import type { Stage, Takers } from './steps.ts';
 import { job, refIds, schema } from './stored.ts';
 
@@ -31,10 +32,13 @@ export function createCallerTakers(stage: Stage): Takers {
   }
 
   return {
-    track: ({ before, isVain }) =>
-      tracker.track({ ...job, context: isVain ? strange : settings.tracks - before.world.tracks + 1 }),
+    async track({ before, isVain }) {
+      // The last poll of the job was long ago.
+      await update("ended_at = ended_at - interval '1 hour', forced_at = forced_at - interval '1 hour'");
+      await tracker.track({ ...job, context: isVain ? strange : settings.tracks - before.world.tracks + 1 });
+    },
     untrack: () => tracker.untrack(job),
-    retry: () => tracker.retry([key]),
+    retry: () => tracker.retry('all'),
     callback: ({ at: [link = 0] }) => tracker.receive(String(link)),
     trackLink,
     async 'trackLink misses a job'() {
@@ -46,7 +50,7 @@ export function createCallerTakers(stage: Stage): Takers {
         job.jobId,
         refIds[links.own],
         null,
-        1_700_000_000_001,
+        sign().getTime(),
         8,
         null,
       ]);

@@ -4,8 +4,9 @@ import type { Completion } from 'hosted-client/tracking';
 import { expect } from 'vitest';
 import { kinds } from '../../../../src/tracking/rules.ts';
 import type { Delivery, State } from '../state.ts';
-import { statusOf } from './polls.ts';
+import { createStatus, statusOf } from './polls.ts';
 import type { Halt, Line, Place } from './process.ts';
+import { earlier } from './signing.ts';
 import { connectionError, hold, pass, processOf, respond, type Stage, type Takers } from './steps.ts';
 import { job, schema } from './stored.ts';
 import { settleDown } from './timers.ts';
@@ -15,6 +16,8 @@ import type { Step } from './traces.ts';
 interface Handed extends Line {
   /** Whether it waits for the row of its completion. The loop that took it waits too. */
   isTaken: boolean;
+  /** Whether it is a further end of the job. */
+  isFurther: boolean;
   /** Whether it was too late for its handler when it was stored that this begins. */
   isTooLate: boolean;
   /** The handler, and what ends its time. */
@@ -28,6 +31,8 @@ const againMs = 250;
 export function createDeliveryTakers(stage: Stage): Takers {
   const { context, settings, pool, key, timers, clock, completions, leases } = stage;
   const lines = new Map<number, Handed>();
+  /** The key of each revision. */
+  const keys = new Map<number, string>();
 
   function lineOf({ at: [, id = 0] }: Step): Handed {
     const line = lines.get(id);
@@ -49,6 +54,7 @@ export function createDeliveryTakers(stage: Stage): Takers {
     clock.isNextLate = line.isTooLate;
     line.isTooLate = false;
     if (phase === 'done') return goOn(step, 'settle');
+    if (phase === 'known' || (phase === 'again' && line.isFurther)) return goOn(step, 'restore');
     if (phase === 'again') return goOn(step, 'followAgain');
     const isLast = phase !== 'unbegun' && attempt >= settings.maxAttempts;
     return goOn(step, isLast ? 'bury' : 'giveUpLease');
@@ -84,20 +90,35 @@ export function createDeliveryTakers(stage: Stage): Takers {
       }
       await pool.query(`update ${schema}.tracked set due = null where kind = ${kinds.link};
         update ${schema}.tracked set deliver_at = now() - interval '1 s' where key = '${key}'`);
-      const line = { halt: null, release: null, isTaken: true, isTooLate: false, handler: null, timeOut() {} };
+      const line = {
+        halt: null,
+        release: null,
+        isTaken: true,
+        isFurther: false,
+        isTooLate: false,
+        handler: null,
+        timeOut() {},
+      };
       lines.set(step.before.nextId, line);
       const taken = (await hold(line, await process.halted('deliver'))) as readonly { readonly taken: string }[];
       const [row] = JSON.parse(taken[0]?.taken ?? '[]') as readonly {
         readonly key: string;
         readonly lease_id: string;
+        readonly settled: number | null;
       }[];
       expect(row).toMatchObject({ key });
+      line.isFurther = row?.settled !== null;
       leases.set(step.before.nextId, row?.lease_id ?? '');
     },
     async ask(step) {
       const halt = await goOn(step, 'status');
       expect(await halt.run()).toMatchObject(job);
       respond(lineOf(step), halt, () => statusOf(step.before, settings));
+    },
+    async 'ask a replica'(step) {
+      const halt = await goOn(step, 'status');
+      const { result } = step.before.world;
+      respond(lineOf(step), halt, () => createStatus(result - 1, settings, earlier));
     },
     async 'ask in vain'(step) {
       const halt = await goOn(step, 'status');
@@ -122,9 +143,17 @@ export function createDeliveryTakers(stage: Stage): Takers {
       line.timeOut = timers.newest(context.settings.handlerTimeoutMs);
       const completion = (await line.handler.run()) as Completion<number>;
       completions.push(completion);
-      const { attempt, context: given, result } = deliveryOf(step);
+      const { attempt, context: given, result, revision } = deliveryOf(step);
+      const keyOfEnd = keys.get(revision) ?? completion.key;
+      keys.set(revision, keyOfEnd);
       const outcome = result === 0 ? 'expired' : 'completed';
-      expect(completion).toMatchObject({ key, attempt, outcome, context: given === 0 ? null : given });
+      expect(completion).toMatchObject({
+        key: keyOfEnd,
+        revision,
+        attempt,
+        outcome,
+        context: given === 0 ? null : given,
+      });
       if (completion.outcome === 'completed') expect(completion.status.message).toBe(String(result));
     },
     async 'too late'(step) {

@@ -2,11 +2,13 @@
 
 import { expect } from 'vitest';
 import { HostedNotFoundError } from '../../../../src/errors/service-errors.ts';
+import type { JobStatus } from '../../../../src/jobs/types.ts';
 import { kinds } from '../../../../src/tracking/rules.ts';
 import { links } from '../callers.ts';
 import type { Settings } from '../settings.ts';
 import type { Poll, State } from '../state.ts';
-import { type Line, service } from './process.ts';
+import { type Line, type Place, service } from './process.ts';
+import { sign } from './signing.ts';
 import { connectionError, hold, pass, processOf, respond, type Stage, type Takers } from './steps.ts';
 import { job, refIds, schema } from './stored.ts';
 import { settleDown } from './timers.ts';
@@ -38,10 +40,12 @@ export function createPollTakers(stage: Stage): Takers {
       service.isDown = step.before.world.isDown;
       return statusOf(step.before, settings);
     });
+    // A poll of a job that has ended may store nothing.
+    if (pollOf(step.after, step) === null) await processOf(stage, step).end(line);
   }
 
   /** Lets a poll store its result, which ends it. */
-  const store = (place: 'end' | 'giveUp') => async (step: Step) => {
+  const store = (place: Place) => async (step: Step) => {
     await pass(await processOf(stage, step).goOn(lineOf(step), place));
     await settleDown();
   };
@@ -59,6 +63,8 @@ export function createPollTakers(stage: Stage): Takers {
       if (pollOf(step.after, step) === null) await processOf(stage, step).end(line);
     },
     end: store('end'),
+    endAgain: store('endAgain'),
+    keepEnd: store('keepEnd'),
     async note(step) {
       const halt = await processOf(stage, step).goOnOrEnd(lineOf(step), 'note');
       if (halt) await pass(halt);
@@ -73,12 +79,28 @@ const createLine = (): Line => ({ halt: null, release: null });
 const pollOf = ({ processes }: State, { at: [index] }: Step): Poll | null => processes[index === 0 ? 0 : 1].poll;
 
 /** The status of the job. Its message is the version of the result. */
-export function statusOf({ world }: State, { namesLink }: Settings): object {
+export function statusOf({ world }: State, settings: Settings): JobStatus {
   const { result, isDown, isBroken } = world;
   if (result === 0) throw notFoundError();
   if (isDown || isBroken) throw connectionError();
-  const named = namesLink && result > 1 ? { partnerParams: { linkId: refIds[links.own] } } : null;
-  return { complete: result > 1, message: String(result), result: named, history: [] };
+  return createStatus(result, settings, sign());
+}
+
+/** The status with a result. A result has a code of its own. */
+export function createStatus(result: number, { namesLink }: Settings, signedAt: Date): JobStatus {
+  const linkId = namesLink && result > 1 ? refIds[links.own] : null;
+  const named = { resultCode: String(result), partnerParams: { ...job, linkId } };
+  const state = result > 1 ? 'succeeded' : 'pending';
+  return {
+    ...job,
+    state,
+    complete: result > 1,
+    success: result > 1,
+    message: String(result),
+    result: named,
+    history: [],
+    signedAt,
+  } as unknown as JobStatus;
 }
 
 type ErrorResponse = ConstructorParameters<typeof HostedNotFoundError>[1];

@@ -9,8 +9,8 @@ import { settleDown } from './timers.ts';
 
 /** The statements at which a process halts. */
 const statementNames = [
-  ...(['claim', 'relink', 'end', 'note', 'giveUp'] as const),
-  ...(['deliver', 'settle', 'followAgain', 'bury', 'giveUpLease'] as const),
+  ...(['claim', 'relink', 'end', 'endAgain', 'keepEnd', 'note', 'giveUp'] as const),
+  ...(['deliver', 'settle', 'followAgain', 'restore', 'bury', 'giveUpLease'] as const),
 ] as const;
 
 /** Where a process halts. */

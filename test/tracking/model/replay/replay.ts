@@ -18,6 +18,7 @@ import { createDeliveryTakers } from './deliveries.ts';
 import { createPollTakers } from './polls.ts';
 import { prepareAll } from './prepared-pool.ts';
 import { openProcess } from './process.ts';
+import { sign } from './signing.ts';
 import type { Stage, Takers } from './steps.ts';
 import { createReading, job, refIds, schema } from './stored.ts';
 import { createTimers, settleDown } from './timers.ts';
@@ -33,6 +34,7 @@ export interface Replay {
 }
 
 const environment = 'sandbox';
+const partnerId = '';
 /** A time, in ms, after every limit of a delivery. */
 const lateMs = 1e9;
 
@@ -41,6 +43,7 @@ const unstored: ReadonlySet<string> = new Set([
   'answer',
   'ask',
   'ask in vain',
+  'ask a replica',
   'prepare',
   'call',
   'too late',
@@ -85,7 +88,7 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
       statements: createStatements(settings),
       clock: { ...createPlatformClock(), elapsed },
     };
-    const context: StoredContext = { ...createContext({ ...parts, log() {} }), ...parts, storage };
+    const context: StoredContext = { ...createContext({ ...parts, log() {} }, partnerId), ...parts, storage };
     return { context, tracker: createWorkingTracker<number>(context) };
   };
   const trackers = new Map<string, ReturnType<typeof open>>();
@@ -97,8 +100,8 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
     return opened;
   };
 
-  const key = await createKey(environment, ['job', job.userId, job.jobId]);
-  const linkKey = await createKey(environment, ['link', refIds[links.own] ?? '']);
+  const key = await createKey({ environment, partnerId }, ['job', job.userId, job.jobId]);
+  const linkKey = await createKey({ environment, partnerId }, ['link', refIds[links.own] ?? '']);
   const { context } = open({});
   const processes = [openProcess(context), openProcess(context)] as const;
   const timers = createTimers();
@@ -113,7 +116,7 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
       for (const link of settings.callbacks) {
         if (link === links.other) await opened.tracker.trackLink(refIds[link] ?? '', { context: link });
       }
-      const { leases, read, view } = createReading(pool, key);
+      const { leases, read, view } = createReading(pool, key, settings);
       const completions: Completion<number>[] = [];
       const keys = { key, linkKey, leases };
       const stage: Stage = { ...opened, ...keys, settings, pool, processes, timers, clock, completions };
@@ -146,12 +149,7 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
 
 /** The service, for callers: the body of a callback is the number of its link. */
 function createClient(): HostedClient {
-  let signedMs = Date.UTC(2026, 0, 1) + 1;
-  const receive = async (body: string) => {
-    // Two callbacks have the same signed time only if one of them is a repeat.
-    signedMs += 1;
-    return { ...job, linkId: refIds[Number(body)] ?? null, signedAt: new Date(signedMs) };
-  };
+  const receive = async (body: string) => ({ ...job, linkId: refIds[Number(body)] ?? null, signedAt: sign() });
   const refuse = () => Promise.reject(new Error('only the processes send requests'));
   const namespaces = { jobs: { status: refuse }, links: { get: refuse }, callbacks: { receive, handler: refuse } };
   return { environment, ...namespaces } as unknown as HostedClient;

@@ -33,6 +33,8 @@ export const drawnSettings: readonly Settings[] = [
     untracks: 2,
     retries: 2,
     results: [2, 3],
+    callbacks: [0],
+    repeats: true,
     stops: true,
   },
   {
@@ -63,6 +65,8 @@ const weights: Readonly<Record<string, number>> = {
   claim: 5,
   answer: 5,
   giveUp: 4,
+  endAgain: 8,
+  keepEnd: 8,
   end: 8,
   deliver: 8,
   ask: 8,
@@ -150,9 +154,8 @@ function isPossible({ processes }: State, name: string, [index = 0, id]: Case): 
 
 /** What callers and the housekeeping may do in every state, although it changes nothing. */
 function listVain({ row, world }: State, { tracks, untracks, retries, forgets }: Settings): readonly Choice[] {
-  const ended = ['handingOver', 'done', 'dead'].includes(row.state);
   const vain = {
-    track: tracks > 0 && ended,
+    track: tracks > 0 && row.state === 'handingOver',
     untrack: untracks > 0 && ['absent', 'done', 'untracked'].includes(row.state),
     retry: retries > 0 && row.state !== 'dead',
     forget: forgets && !['done', 'untracked', 'absent'].includes(row.state),

@@ -1,0 +1,45 @@
+/**
+ * Compares the status of a job with the one that was handed over last. The service's own clock orders statuses, and their
+ * versions say whether something has changed.
+ *
+ * @module
+ */
+
+import type { JobStatus } from '../jobs/types.js';
+import { versionOf } from '../jobs/version.js';
+import { numberOf, textOf } from './context.js';
+import type { Row } from './sql.js';
+
+/** What was handed over last about a job, or is being handed over. */
+export type HandedOver = Readonly<ReturnType<typeof readHandedOver>>;
+
+/** Reads the columns of a row. */
+export function readHandedOver(row: Row) {
+  return {
+    /** How many ends of the job have been handed over, or begun. */
+    revision: numberOf(row, 'revision'),
+    /** The version of the status. Null if the job has expired. */
+    version: textOf(row, 'version'),
+    /** When this status was signed, in ms. */
+    signedMs: row.signed_ms === null || row.signed_ms === undefined ? null : numberOf(row, 'signed_ms'),
+  };
+}
+
+/** How a status compares with the one that was handed over. */
+export interface Compared {
+  /** `'older'` means that another version was not signed later, so that it says nothing. */
+  readonly is: 'same' | 'changed' | 'older';
+  readonly version: string | null;
+  readonly signedMs: number | null;
+}
+
+/** Compares a status. Null stands for a job that has expired. */
+export async function compareStatus(known: HandedOver, status: JobStatus | null): Promise<Compared> {
+  const version = status === null ? null : await versionOf(status);
+  const signedMs = status?.signedAt?.getTime() ?? known.signedMs;
+  if (known.revision > 0 && version === known.version) {
+    return { is: 'same', version, signedMs: signedMs === null ? null : Math.max(signedMs, known.signedMs ?? 0) };
+  }
+  const isOlder = version !== null && signedMs !== null && known.signedMs !== null && signedMs <= known.signedMs;
+  return { is: isOlder ? 'older' : 'changed', version, signedMs };
+}
