@@ -97,8 +97,12 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
     assertFits(fleet);
     const rows = JSON.parse(textOf(fleet, 'taken') ?? '[]') as readonly Row[];
     const nextMs = fleet.next_ms === null ? lookMs : numberOf(fleet, 'next_ms');
-    if (rows.length === 0) return { idleMs: Math.min(Math.max(nextMs, 5), lookMs) };
     rate = numberOf(fleet, 'rate');
+    if (rows.length === 0) {
+      // If completions are due, the tokens are the polls', or are still to come.
+      const leastMs = nextMs > 0 ? 5 : Math.min(Math.max(1_000 / rate, 50), heldMs);
+      return { idleMs: Math.min(Math.max(nextMs, leastMs), lookMs) };
+    }
     const tokens = fleet.tokens === null ? null : numberOf(fleet, 'tokens');
     const owedMs = (least: number) => Math.max(0, (-least / rate) * 1_000);
     const asking = rows.filter(asksForStatus);
@@ -111,18 +115,7 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
     }
     if (asking.length === 0) return { payMs: 0 };
     if (tokens === null) return { payMs: heldMs };
-    // While polls are due, the deliveries leave them their share also where each finds a token ready.
-    const spentMs = fleet.has_due === true ? (asking.length / rate) * 1_000 : 0;
-    return { payMs: Math.max(owedMs(tokens), spentMs) * shareOf(fleet) };
-  }
-
-  /**
-   * Returns the factor of the wait for tokens. If jobs are due, the wait is twice as long, so that polls get as many
-   * tokens as deliveries. If all due jobs are jobs that only callbacks have mentioned, polls get a quarter of the tokens.
-   */
-  function shareOf(fleet: Row): number {
-    if (fleet.has_due === true) return 2;
-    return fleet.has_told_due === true ? 4 / 3 : 1;
+    return { payMs: owedMs(tokens) };
   }
 
   /** Counts a completion as one in hand until `work` has ended. */

@@ -18,7 +18,7 @@ import type { BatchMessage, Poll } from './instruments.js';
 import { createPause, type Loop } from './pause.js';
 import { type Found, isProof, pollOnce } from './poll.js';
 import { readTaken, type TakenRow } from './rows.js';
-import { outcomes, states } from './rules.js';
+import { burstSeconds, outcomes, states } from './rules.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
 import { assertFits } from './versions.js';
@@ -137,7 +137,7 @@ export function createFollower(context: Context, ended: () => void, health: Heal
   /** Calculates how long, in ms, to wait until the token bucket has enough tokens for a batch of a reasonable size. */
   function waitForTokens(most: number, taken: number, fleet: Row): number {
     const rate = numberOf(fleet, 'rate');
-    const burst = Math.max(1, rate / 10);
+    const burst = Math.max(1, rate * burstSeconds);
     const wanted = Math.min(most, Math.max(1, burst * 0.6));
     // If other processes took most of the tokens, this process waits longer the next time.
     waitFactor = taken < wanted / 2 ? Math.min(waitFactor * 1.3, 3) : Math.max(1, waitFactor / 1.3);

@@ -15,7 +15,7 @@ export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
 
 const noFailure = { failure_name: null, failure_code: null } as const;
 /** The completion waits for its delivery. No delivery has it. */
-const waiting = { deliver_at: 'now', lease_id: null } as const;
+const waiting = { deliver_at: 'now', lease_id: null, is_retry: false } as const;
 const notDelivered = { deliver_at: null, lease_id: null } as const;
 
 /**
@@ -83,10 +83,19 @@ export const batchSize = 500;
 export const defaultRate = 10;
 
 /**
- * Deliveries may take more tokens than the token bucket has. The deficit is at most the number of tokens that the
- * bucket gets in this many seconds. Beyond this limit, a completion is not delivered, and its job is followed again.
+ * The token bucket has at most the tokens of this many seconds, so that the requests of one second exceed the rate only
+ * slightly, and at least one. Deliveries may take as many more than it has.
  */
-export const maxDebtSeconds = 5;
+export const burstSeconds = 0.3;
+
+/**
+ * While polls are due, deliveries take as many tokens as polls have taken before. This is how many of them are remembered,
+ * if the token bucket does not have more.
+ */
+export const maxCredit = 3;
+
+/** If the token bucket has been full for so many seconds, polls do not need the tokens. */
+export const unusedSeconds = 1;
 
 /** The longest wait, in ms, between two polls during a problem that affects all jobs. */
 export const maxHoldMs = 60_000;
@@ -126,7 +135,7 @@ export const requestMs = 20_000;
  * How long, in ms, a delivery may take before its handler begins. This time includes the wait for the token bucket, the
  * delivery's request, and two statements.
  */
-export const beforeHandlerMs = maxDebtSeconds * 1_000 + requestMs + 5_000;
+export const beforeHandlerMs = 5_000 + requestMs + 5_000;
 
 /** The lease of a delivery, in ms. */
 export const leaseMsOf = ({ handlerTimeoutMs }: { readonly handlerTimeoutMs: number }) =>

@@ -63,7 +63,7 @@ export interface Plan {
 
 /** The result of a delivery. */
 export type Settled =
-  /** The process stops before the handler begins. */
+  /** The process stops before the handler begins, or was paused for so long that the lease may have ended. */
   | { readonly is: 'returned'; readonly delivery: Delivery }
   | { readonly is: 'done'; readonly delivery: Beginning; readonly handled: Handled }
   /** The status could not be fetched, or the job is pending. */
@@ -93,8 +93,8 @@ export interface Failure {
 }
 
 /**
- * Creates the function that delivers one completion. Its result is null if the completion has gone: it was handled, or its
- * job was untracked. The function rejects if another process may already deliver the completion.
+ * Creates the function that delivers one completion. Its result is null if the completion has gone: it was handled, its
+ * job was untracked, or another process has its lease.
  */
 export function createHandlerRunner<C extends Json>(
   { settings, report, clock, onCall, keyOf }: Context,
@@ -118,7 +118,7 @@ export function createHandlerRunner<C extends Json>(
     if (compared.is === 'older') return { is: 'again', delivery };
     if (compared.is === 'same' && isFurther(row)) return { is: 'known', delivery, signedMs: compared.signedMs };
     const beginning = await identify(delivery, compared);
-    if (clock.elapsed() > beginBy) throw new Error('the lease may have ended');
+    if (clock.elapsed() > beginBy) return { is: 'returned', delivery };
     const begun = await begin(beginning, beginBy);
     if (begun === null) return null;
     if (clock.elapsed() > beginBy) return { is: 'unbegun', delivery: beginning };

@@ -53,6 +53,7 @@ export function createTables(schema: string): readonly string[] {
   storage_since timestamptz,
   storage_failed_at timestamptz,
   told_credit double precision not null default 1,
+  delivery_credit double precision not null default 0,
   kept_at timestamptz not null default now()
 ) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0)`,
     `create table ${schema}.tracked (
@@ -69,6 +70,7 @@ export function createTables(schema: string): readonly string[] {
   signed_at timestamptz,
   deliver_at timestamptz,
   lease_id uuid,
+  is_retry boolean not null default false,
   polls integer not null default 0,
   attempts integer not null default 0,
   revision integer not null default 0,
@@ -103,7 +105,7 @@ export function createTables(schema: string): readonly string[] {
     `create index tracked_told_due on ${schema}.tracked (due)
   where due is not null and not is_proven and told_at is not null`,
     `create index tracked_dead on ${schema}.tracked (end_key) where state = ${states.dead}`,
-    `create index tracked_deliver on ${schema}.tracked (deliver_at) where deliver_at is not null`,
+    `create index tracked_deliver on ${schema}.tracked (is_retry, deliver_at) where deliver_at is not null`,
     `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
     `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null and kind = ${kinds.job}`,
     `create index tracked_links on ${schema}.tracked (link_ref_id) where kind = ${kinds.link}`,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { leaseMsOf, maxDebtSeconds, outcomes, states, steps } from '../rules.js';
+import { leaseMsOf, outcomes, states, steps } from '../rules.js';
 import type { Failure } from '../run-handler.js';
 import type { AttemptRow, EndRow } from '../settle.js';
 import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
@@ -34,20 +34,31 @@ export function createDeliveryStatements(memory: Memory) {
 
   return {
     deliver(most: number) {
-      const found = sortRows(list(isDeliverable), ({ deliver_at }) => Number(deliver_at)).slice(0, most);
+      const due = list(isDeliverable);
+      const isFree = memory.heldUntil() <= now() && fleet.problem_code === null;
+      const { tokens, burst, isUnused } = memory.takeTokens(0);
+      const isLimited = listDue().length > 0 && !isUnused;
+      const credit = isLimited ? Math.floor(fleet.delivery_credit) : most;
+      const room = isFree ? Math.max(0, Math.min(most, Math.floor(tokens + burst), credit)) : most;
+      const [first, again] = [false, true].map((isRetry) =>
+        sortRows(
+          due.filter((row) => row.is_retry === isRetry),
+          ({ deliver_at }) => Number(deliver_at),
+        ),
+      );
+      const found = [...(first ?? []), ...(again ?? [])].slice(0, room);
+      const requests = isFree ? found.filter(asks).length : 0;
       const taken = found.map((row) => {
         set(row, {}, { deliver_at: now() + leaseMsOf(memory.settings), lease_id: crypto.randomUUID() });
         const [link] = list(is.link, ({ link_ref_id }) => link_ref_id === row.link_ref_id);
         return { ...row, is_spent: isSpent(row), signed_ms: row.signed_at, trace: row.trace ?? link?.trace };
       });
-      const requests = found.filter(asks).length;
-      const isFree = memory.heldUntil() <= now() && fleet.problem_code === null;
-      const isCharged = requests > 0 && isFree && memory.takeTokens(requests, maxDebtSeconds);
-      const due = listDue();
-      const has = { has_due: due.some(({ is_proven }) => is_proven), has_told_due: due.some(is.told) };
+      if (requests > 0) {
+        memory.takeTokens(requests);
+        fleet.delivery_credit = Math.max(0, fleet.delivery_credit - requests);
+      }
       const next_ms = memory.nextOf('deliver_at') - now();
-      const tokens = isCharged ? fleet.tokens : null;
-      return [{ taken: JSON.stringify(taken), rate: fleet.rate, tokens, ...has, next_ms }];
+      return [{ taken: JSON.stringify(taken), rate: fleet.rate, tokens: requests > 0 ? fleet.tokens : null, next_ms }];
     },
 
     settle(done: string, _: string, beginning: string) {
@@ -92,7 +103,16 @@ export function createDeliveryStatements(memory: Memory) {
 
     giveUpLease: (attempts: string) =>
       change(attempts, (row, { wait_ms, unbegun }) =>
-        set(row, {}, { deliver_at: now() + wait_ms, lease_id: null, attempts: row.attempts - unbegun }),
+        set(
+          row,
+          {},
+          {
+            deliver_at: now() + wait_ms,
+            lease_id: null,
+            is_retry: row.is_retry || wait_ms > 0,
+            attempts: row.attempts - unbegun,
+          },
+        ),
       ),
 
     deadLetters(limit: number, after: string | null) {

@@ -5,7 +5,7 @@
  */
 
 import type { FurtherEnd, JobEnd, KeptEnd, Note } from '../follow.js';
-import { kinds, lastLookMs, lateWaitsOf, maxHoldMs, maxUnknownLooks, outcomes, steps } from '../rules.js';
+import { kinds, lastLookMs, lateWaitsOf, maxCredit, maxHoldMs, maxUnknownLooks, outcomes, steps } from '../rules.js';
 import type { Row } from '../sql.js';
 import { is, type Memory, type MemoryRow, removeLink } from './rows.js';
 
@@ -31,14 +31,15 @@ export function createPollStatements(memory: Memory) {
 
   return {
     claim(most: number) {
-      takeTokens(0, 0);
-      const { tokens } = fleet;
+      const { tokens, burst } = takeTokens(0);
       const isProblem = fleet.problem_code !== null;
       const due = heldUntil() <= now() ? listDue() : [];
       const room = Math.max(0, Math.min(isProblem ? 1 : most, Math.floor(tokens)));
       const chosen = due.toSorted((one, other) => Number(one.due) - Number(other.due)).slice(0, room);
       const first_ms = Number(chosen[0]?.due) - now();
-      takeTokens(chosen.length, 0);
+      takeTokens(chosen.length);
+      const credit = fleet.delivery_credit + chosen.length + 2 * chosen.filter(is.told).length;
+      fleet.delivery_credit = Math.min(Math.max(maxCredit, burst), credit);
       if (isProblem && chosen.length > 0) {
         fleet.hold_until = now() + Math.min(maxHoldMs, 1_000 * 2 ** fleet.problem_looks);
         fleet.problem_looks += 1;

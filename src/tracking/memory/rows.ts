@@ -5,7 +5,7 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { defaultRate, kinds, lagMs, type Step, states } from '../rules.js';
+import { burstSeconds, defaultRate, kinds, lagMs, type Step, states, unusedSeconds } from '../rules.js';
 
 /** A row, with the columns of the table `tracked`. Dates are in ms since the epoch. */
 export type MemoryRow = ReturnType<typeof createRow>;
@@ -25,6 +25,7 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     tokens: 1,
     refilled_at: now(),
     requests_sent: 0,
+    delivery_credit: 0,
     hold_until: 0,
     asked_until: 0,
     problem_code: null as string | null,
@@ -96,16 +97,15 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     /** The end of the pauses that the service or a problem have caused. */
     heldUntil: () => Math.max(fleet.hold_until, fleet.asked_until),
 
-    /** Takes tokens, if a deficit of as many seconds allows it, and adds those of the time that has passed. */
-    takeTokens(count: number, debtSeconds: number): boolean {
-      const passed = (now() - fleet.refilled_at) / 1_000;
-      const burst = Math.max(1, fleet.rate / 10);
-      fleet.tokens = Math.min(burst, fleet.tokens + passed * fleet.rate);
-      fleet.refilled_at = now();
-      if (fleet.tokens - count < -fleet.rate * debtSeconds) return false;
-      fleet.tokens -= count;
+    /** Takes tokens, and adds those of the time that has passed. Says how many there are, and whether nobody used them. */
+    takeTokens(count: number) {
+      const unused = fleet.tokens + ((now() - fleet.refilled_at) / 1_000) * fleet.rate;
+      const burst = Math.max(1, fleet.rate * burstSeconds);
+      const isUnused = unused >= burst + fleet.rate * unusedSeconds;
+      const tokens = Math.min(burst, unused);
+      if (count > 0) Object.assign(fleet, { tokens: tokens - count, refilled_at: now() });
       fleet.requests_sent += count;
-      return true;
+      return { tokens, burst, isUnused };
     },
 
     /** Draws a wait, in ms. It is at least half of the longest wait. */
@@ -120,7 +120,14 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
 /** Creates an empty row. Its columns are those of the table `tracked`. */
 function createRow(key: string, kind: number) {
   return {
-    ...{ key, kind, state: states.tracking as number, outcome: null as number | null, is_proven: true },
+    ...{
+      key,
+      kind,
+      state: states.tracking as number,
+      outcome: null as number | null,
+      is_proven: true,
+      is_retry: false,
+    },
     ...fill(0, [
       'polls',
       'attempts',

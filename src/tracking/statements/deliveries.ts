@@ -8,7 +8,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, leaseMsOf, maxDebtSeconds, outcomes, states, steps } from '../rules.js';
+import { kinds, leaseMsOf, outcomes, states, steps, unusedSeconds } from '../rules.js';
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
@@ -17,9 +17,10 @@ export function createDeliveryStatements(
   {
     tracked,
     fleet,
+    burst,
+    unused,
     refilled,
-    firstProvenDue,
-    firstToldDue,
+    firstDue,
     isFree,
     set,
     ids,
@@ -30,6 +31,11 @@ export function createDeliveryStatements(
   }: Expressions,
 ) {
   const { minDelayMs, deadlineMs, maxAttempts } = settings;
+  const firstOf = (which: string) =>
+    `(select t.deliver_at from ${tracked} t where t.deliver_at is not null and ${which} order by t.deliver_at limit 1)`;
+  const firstDelivery = `least(${firstOf('not t.is_retry')}, ${firstOf('t.is_retry')})`;
+  const due = (which: string) =>
+    `select key from ${tracked} where deliver_at <= now() and ${which} order by deliver_at limit $1::integer for update skip locked`;
   const isCurrent = (keys: string) =>
     `t.key = n.key and t.key = ${keysOf(keys)} and t.lease_id = n.lease_id and t.state = ${states.handingOver}`;
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt),
@@ -43,17 +49,32 @@ returning t.lease_id, t.attempts, t.context::text as context`;
 
   return {
     /**
-     * Takes completions that are due, and gives each delivery a lease. Takes one token from the token bucket for each
-     * request that the deliveries need. The result is one row. Its `tokens` are those that are left. If this number is
-     * below zero, the requests must wait until it has risen to zero. No token is taken during a pause, during a problem
-     * that affects all jobs, or if the deficit would exceed the limit of `maxDebtSeconds`. In these cases, `tokens` is
-     * null. If `is_spent` is true, a process died during the last attempt: the completion is not delivered again.
-     * `begin` returns the contexts, because PostgreSQL keeps the lock of the row of `fleet` until it has sent all rows.
-     * While the tables do not fit this process, nothing is taken. Parameter: $1 the largest number of completions.
+     * Takes completions that are due, those before others whose handler has failed, and gives each delivery a lease. Takes
+     * one token from the token bucket for each request that the deliveries need. The result is one row. Its `tokens` are
+     * those that are left. If this number is below zero, the requests must wait until it has risen to zero.
+     *
+     * While polls are due, deliveries take at most as many tokens as polls have taken before (`delivery_credit`), so that
+     * both get half of them. Of polls of jobs that only callbacks have mentioned, each counts as three. If nobody has used
+     * the tokens for a while, deliveries take them. During a pause, or a problem that affects all jobs, no token is taken,
+     * and `tokens` is null. If `is_spent` is true, a process died during the last attempt: the completion is not delivered
+     * again. `begin` returns the contexts, because PostgreSQL keeps the lock of the row of `fleet` until it has sent all
+     * rows. While the tables do not fit this process, nothing is taken. Parameter: $1 the largest number of completions.
      */
-    deliver: `with chosen as materialized (
-  select key from ${tracked} where deliver_at <= now() and (select ${misfit('f')} from ${fleet} f) is null
-  order by deliver_at limit $1::integer for update skip locked
+    deliver: `with f as materialized (
+  select ${misfit('f')} as misfit, ${isFree} and f.problem_code is null as is_free, ${refilled} as tokens, ${burst} as burst,
+    f.delivery_credit as credit, ${unused} >= ${burst} + f.rate * ${unusedSeconds} as is_unused,
+    coalesce(${firstDue} <= now(), false) as has_due
+  from ${fleet} f where ${firstDelivery} <= now() for update
+), room as materialized (
+  select case when misfit is not null then 0 when not is_free then $1::integer
+    else greatest(0, least($1::integer, floor(tokens + burst), case when has_due and not is_unused then floor(credit) end)) end::integer as rows
+  from f
+), first as materialized (
+  select key from (${due('not is_retry')}) waiting limit coalesce((select rows from room), 0)
+), chosen as materialized (
+  select key from first
+  union all (select key from (${due('is_retry')}) waiting
+    limit coalesce((select rows - (select count(*) from first) from room), 0))
 ), taken as (
   update ${tracked} t set deliver_at = now() + ${interval(leaseMsOf(settings))}, lease_id = gen_random_uuid()
   where key = any(array(select key from chosen))
@@ -62,16 +83,15 @@ returning t.lease_id, t.attempts, t.context::text as context`;
     t.last_error, t.told_trace,
     coalesce(t.trace, (select l.trace from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} limit 1)) as trace
 ), charged as (
-  update ${fleet} f set tokens = ${refilled} - n.requests, refilled_at = clock_timestamp(),
-    requests_sent = f.requests_sent + n.requests
-  from (select count(*)::integer as requests from taken where (outcome = ${outcomes.completed} or settled is not null) and not is_spent) n
-  where ${isFree} and f.problem_code is null and n.requests > 0
-    and ${refilled} - n.requests >= -f.rate * ${maxDebtSeconds}
-  returning f.tokens
+  update ${fleet} fleet set tokens = f.tokens - n.requests, refilled_at = clock_timestamp(),
+    requests_sent = fleet.requests_sent + n.requests, delivery_credit = greatest(0, f.credit - n.requests)
+  from f, (select count(*)::integer as requests from taken
+    where (outcome = ${outcomes.completed} or settled is not null) and not is_spent) n
+  where f.is_free and n.requests > 0
+  returning fleet.tokens
 )
 select (select json_agg(taken) from taken)::text as taken, (select tokens from charged) as tokens, s.rate,
-  coalesce(${firstProvenDue} <= now(), false) as has_due, coalesce(${firstToldDue} <= now(), false) as has_told_due,
-  ${milliseconds(`(select min(deliver_at) from ${tracked} where deliver_at is not null) - now()`)} as next_ms, ${misfit('s')} as misfit
+  ${milliseconds(`${firstDelivery} - now()`)} as next_ms, ${misfit('s')} as misfit
 from ${fleet} s`,
 
     /**
@@ -124,7 +144,7 @@ returning n.lease_id, t.attempts`,
      * Gives completions back, which are due again after `wait_ms`. An attempt whose handler did not begin in time does
      * not count. Parameters: $1 JSON of rows, $2 keys.
      */
-    giveUpLease: `update ${tracked} t set deliver_at = now() + ${interval('n.wait_ms')}, lease_id = null,
+    giveUpLease: `update ${tracked} t set deliver_at = now() + ${interval('n.wait_ms')}, lease_id = null, is_retry = t.is_retry or n.wait_ms > 0,
   attempts = t.attempts - n.unbegun
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, wait_ms double precision, unbegun integer)
 where ${isCurrent('$2')}`,

@@ -5,7 +5,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, lagMs, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
+import { burstSeconds, kinds, lagMs, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
 import { quote } from '../schema.js';
 import { misfitOf } from '../versions.js';
 
@@ -34,12 +34,11 @@ export function createExpressions({
 }: StoredSettings) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
-  // The token bucket has at most the tokens of a tenth of a second, so the requests of one second exceed the rate only
-  // slightly. If the database's clock goes back, for example after a failover, the difference counts as time that has
+  // If the database's clock goes back, for example after a failover, the difference counts as time that has
   // passed. Otherwise no request could be sent until the clock reaches its old time again.
-  const burst = 'greatest(1, f.rate / 10)';
-  const refilled = `least(${burst}, f.tokens
-      + abs(extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
+  const burst = `greatest(1, f.rate * ${burstSeconds})`;
+  const unused = `(f.tokens + abs(extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
+  const refilled = `least(${burst}, ${unused})`;
   // A date counts only while the clock is between the time at which the date was set and the date itself. Otherwise the
   // clock has gone back, and a wait would take much too long. A problem never sets a wait of more than a minute.
   const now = `(clock_timestamp() + ${interval(clockSlackMs)})`;
@@ -101,6 +100,7 @@ export function createExpressions({
     tracked,
     fleet,
     burst,
+    unused,
     refilled,
     heldByProblem,
     heldByService,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { kinds, lastLookMs, maxHoldMs, maxUnknownLooks, outcomes, states, steps } from '../rules.js';
+import { kinds, lastLookMs, maxCredit, maxHoldMs, maxUnknownLooks, outcomes, states, steps } from '../rules.js';
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
@@ -100,6 +100,7 @@ export function createPollStatements({
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken,
     told_credit = least(1, greatest(0, f.told_credit + n.taken / 4.0 - n.told)),
+    delivery_credit = least(greatest(${maxCredit}, f.burst), fleet.delivery_credit + n.taken + 2 * n.told),
     problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
     hold_until = case when f.problem_code is null then null
       else clock_timestamp() + ${interval(`least(${maxHoldMs}, 1000 * power(2, least(f.problem_looks, 6)))`)} end

@@ -167,7 +167,7 @@ onEachPlace((createWorld) => {
     const invented = { userId: 'invented', jobId: 'invented' };
     world.rewrite((body, url) =>
       url.includes('job_status')
-        ? { job_complete: true, job_success: false, result: {}, ...world.signed(world.now()) }
+        ? { job_complete: true, job_success: false, result: {}, ...world.signed(world.now() - 1_000) }
         : body,
     );
 

@@ -7,7 +7,7 @@ import type { Delivery, Phase, State } from './state.ts';
 import { deliveryAt, drop, eachDelivery, hasLease, mayBegin, mayWork, processAt } from './steps.ts';
 
 /** The phases that end with a statement that stores the result. */
-export const finished: readonly Phase[] = ['done', 'failed', 'again', 'known', 'unbegun', 'timed out'];
+export const finished: readonly Phase[] = ['done', 'failed', 'again', 'known', 'returned', 'unbegun', 'timed out'];
 
 export function createDeliveries(settings: Settings): readonly Action<State>[] {
   const { maxAttempts, deliveriesPerProcess, without } = settings;
@@ -47,6 +47,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       world.isLate = false;
       truth.ended -= 1;
       if (truth.context >= links.own) truth.context = 0;
+    } else if (phase === 'returned' && hasLease(state, delivery)) {
+      Object.assign(row, { lease: 0, isOver: false });
     } else if (phase === 'unbegun' && of > truth.base) {
       if (hasLease(state, delivery)) Object.assign(row, { attempts: row.attempts - 1, lease: 0, isOver: false });
       else truth.lapsed = Math.min(truth.lapsed + 1, maxAttempts);
@@ -172,9 +174,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       standsFor: 'a check of `beginBy` that fails',
       cases: (state) => eachDelivery(state, ({ phase }) => phase === 'ready' || phase === 'begun'),
       effect(state, at) {
-        const { process, delivery } = deliveryAt(state, at);
-        if (delivery.phase === 'begun') delivery.phase = 'unbegun';
-        else drop(process, delivery);
+        const { delivery } = deliveryAt(state, at);
+        delivery.phase = delivery.phase === 'begun' ? 'unbegun' : 'returned';
       },
     },
     {

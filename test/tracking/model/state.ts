@@ -52,6 +52,7 @@ export const phases = [
   'failed',
   'again',
   'known',
+  'returned',
   'unbegun',
   'timed out',
   'late',

@@ -6,7 +6,7 @@ import { kinds } from '../../../../src/tracking/rules.ts';
 import type { Delivery, State } from '../state.ts';
 import { createStatus, statusOf } from './polls.ts';
 import type { Halt, Line, Place } from './process.ts';
-import { earlier } from './signing.ts';
+import { earlier, sign } from './signing.ts';
 import { connectionError, hold, pass, processOf, respond, type Stage, type Takers } from './steps.ts';
 import { job, schema } from './stored.ts';
 import { settleDown } from './timers.ts';
@@ -56,7 +56,7 @@ export function createDeliveryTakers(stage: Stage): Takers {
     if (phase === 'done') return goOn(step, 'settle');
     if (phase === 'known' || (phase === 'again' && line.isFurther)) return goOn(step, 'restore');
     if (phase === 'again') return goOn(step, 'followAgain');
-    const isLast = phase !== 'unbegun' && attempt >= settings.maxAttempts;
+    const isLast = phase !== 'unbegun' && phase !== 'returned' && attempt >= settings.maxAttempts;
     return goOn(step, isLast ? 'bury' : 'giveUpLease');
   }
 
@@ -113,7 +113,8 @@ export function createDeliveryTakers(stage: Stage): Takers {
     async ask(step) {
       const halt = await goOn(step, 'status');
       expect(await halt.run()).toMatchObject(job);
-      respond(lineOf(step), halt, () => statusOf(step.before, settings));
+      const signedAt = sign();
+      respond(lineOf(step), halt, () => statusOf(step.before, settings, signedAt));
     },
     async 'ask a replica'(step) {
       const halt = await goOn(step, 'status');
@@ -157,11 +158,7 @@ export function createDeliveryTakers(stage: Stage): Takers {
       if (completion.outcome === 'completed') expect(completion.status.message).toBe(String(result));
     },
     async 'too late'(step) {
-      const line = lineOf(step);
-      line.isTooLate = deliveryOf(step).phase === 'begun';
-      if (line.isTooLate) return;
-      clock.isNextLate = true;
-      await processOf(stage, step).end(line);
+      lineOf(step).isTooLate = true;
     },
     async resolve(step) {
       const line = lineOf(step);

@@ -36,9 +36,10 @@ export function createPollTakers(stage: Stage): Takers {
     const line = lineOf(step);
     const halt = await processOf(stage, step).goOn(line, 'status');
     expect(await halt.run()).toMatchObject(job);
+    const signedAt = sign();
     respond(line, halt, () => {
       service.isDown = step.before.world.isDown;
-      return statusOf(step.before, settings);
+      return statusOf(step.before, settings, signedAt);
     });
     // A poll of a job that has ended may store nothing.
     if (pollOf(step.after, step) === null) await processOf(stage, step).end(line);
@@ -79,11 +80,11 @@ const createLine = (): Line => ({ halt: null, release: null });
 const pollOf = ({ processes }: State, { at: [index] }: Step): Poll | null => processes[index === 0 ? 0 : 1].poll;
 
 /** The status of the job. Its message is the version of the result. */
-export function statusOf({ world }: State, settings: Settings): JobStatus {
+export function statusOf({ world }: State, settings: Settings, signedAt: Date): JobStatus {
   const { result, isDown, isBroken } = world;
   if (result === 0) throw notFoundError();
   if (isDown || isBroken) throw connectionError();
-  return createStatus(result, settings, sign());
+  return createStatus(result, settings, signedAt);
 }
 
 /** The status with a result. A result has a code of its own. */
