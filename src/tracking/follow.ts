@@ -141,7 +141,9 @@ export function createFollower(context: Context, ended: () => void, health: Heal
     const wanted = Math.min(most, Math.max(1, burst * 0.6));
     // If other processes took most of the tokens, this process waits longer the next time.
     waitFactor = taken < wanted / 2 ? Math.min(waitFactor * 1.3, 3) : Math.max(1, waitFactor / 1.3);
-    const ms = ((wanted + taken - numberOf(fleet, 'tokens')) / rate) * 1_000 * waitFactor;
+    // A bucket that is full loses tokens.
+    const toMs = (tokens: number) => ((tokens + taken - numberOf(fleet, 'tokens')) / rate) * 1_000;
+    const ms = Math.min(toMs(wanted) * waitFactor, toMs(burst));
     return Math.min(Math.max(ms, 5), idleMs) * (0.9 + random() * 0.2);
   }
 
