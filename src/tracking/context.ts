@@ -54,7 +54,7 @@ export function createContext(
   };
   const owner = { environment: parts.settings.client.environment, partnerId };
   const keyOf = (of: KeyOf) => createKey(owner, of);
-  return { ...parts, keyOf, report, storage: createStorageWatch(parts, report, parts.log) };
+  return { ...parts, keyOf, report, storage: createStorageWatch(parts.clock, report, parts.log) };
 }
 
 /** Creates the function that writes the log lines of a tracker. */

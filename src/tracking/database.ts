@@ -52,6 +52,8 @@ async function openOwnPool(connectionString: string): Promise<Database> {
       connectionString,
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
+      // An idle connection does not keep the process running.
+      allowExitOnIdle: true,
       application_name: 'hosted-client',
     });
     // The pool replaces an idle connection that breaks. Without a listener, the broken connection would end the process.

@@ -16,7 +16,7 @@ import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Sett
 import { createSettler } from './settle.js';
 import type { Row } from './sql.js';
 import type { Json } from './types.js';
-import { assertFits } from './versions.js';
+import { assertFits, assertThere } from './versions.js';
 
 /** How often, in ms, an idle process looks for completions. */
 const idleMs = 1_000;
@@ -25,18 +25,21 @@ const idleMs = 1_000;
  * delivered again if the worker dies.
  */
 const maxTaken = 10;
+/** How often, in ms, a handler that fails is logged. */
+const warnMs = 60_000;
 /** How long, in ms, the loop waits if no request may be sent. */
 const heldMs = 1_000;
 
 /** Starts the loop. */
 export function createDeliveries<C extends Json>(context: Context, health: Health, handling: Handling<C>): Loop {
-  const { settings, database, statements, storage, clock } = context;
+  const { settings, database, statements, storage, clock, log } = context;
   const pause = createPause(clock);
   const freed = createPause(clock);
   const paying = createPause(clock);
   // A storage of this process alone wakes the loop when work becomes due.
   const lookMs = database.watch ? maxTimerMs : idleMs;
   let isStopping = false;
+  let warnedAt = Number.NEGATIVE_INFINITY;
   let isStopped = false;
   /** How many completions are being handled, or will be handled soon. */
   let running = 0;
@@ -90,10 +93,12 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
    * the next one.
    */
   async function take(most: number): Promise<{ readonly payMs: number } | { readonly idleMs: number }> {
+    // If the requests of this process alone fail, others deliver.
+    if (health.aloneMs() > 0) return { idleMs: heldMs };
     const beginBy = clock.elapsed() + beforeHandlerMs;
     // From here on, this process has the leases. If a step below fails, a completion is delivered again after its lease.
     const [fleet] = await database.run(statements.deliver, [most]);
-    if (!fleet) return { idleMs };
+    assertThere(fleet);
     assertFits(fleet);
     const rows = JSON.parse(textOf(fleet, 'taken') ?? '[]') as readonly Row[];
     const nextMs = fleet.next_ms === null ? lookMs : numberOf(fleet, 'next_ms');
@@ -116,6 +121,18 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
     if (asking.length === 0) return { payMs: 0 };
     if (tokens === null) return { payMs: heldMs };
     return { payMs: owedMs(tokens) };
+  }
+
+  /** Logs that a handler has failed, at most once a minute. */
+  function warn({ delivery, error: { name, code } }: Settled & { readonly is: 'failed' }): void {
+    const now = clock.elapsed();
+    if (now - warnedAt < warnMs) return;
+    warnedAt = now;
+    const what = code === null ? name : `${name}, ${code}`;
+    log(
+      'warn',
+      `a handler failed in attempt ${delivery.attempt} of ${settings.maxAttempts} (${what}): see stats().failing`,
+    );
   }
 
   /** Counts a completion as one in hand until `work` has ended. */
@@ -141,6 +158,7 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
         () => describe(row),
         async (told) => {
           const settled = await handle(row, plan);
+          if (settled?.is === 'failed') warn(settled);
           const isDead = settled !== null && (await settler.settle(settled, plan.beginBy + settings.handlerTimeoutMs));
           if (told) completeMessage(told, readResult(settled, isDead));
         },

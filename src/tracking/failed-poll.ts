@@ -6,7 +6,7 @@
  */
 
 import { type AnyHostedError, isHostedError } from '../errors/errors.js';
-import { type Health, isOfTheFleet } from './health.js';
+import { concernsAllJobs, type Health } from './health.js';
 import type { TakenRow } from './rows.js';
 
 /** At least this many polls must fail after the deadline, over at least this time, in ms: a day. */
@@ -21,7 +21,7 @@ const minWaitMs = 30_000;
  */
 export function isOver({ isLate, lateLooks, lateMs, lastError }: TakenRow, error: AnyHostedError, health: Health) {
   const isLong = isLate && lateLooks + 1 >= minFailures && lateMs >= minFailingMs && lastError === error.code;
-  return isLong && (!isOfTheFleet(error) || health.isWell());
+  return isLong && (!concernsAllJobs(error) || health.isWell());
 }
 
 /**
@@ -42,5 +42,5 @@ export function readFailure(thrown: unknown, health: Health, signal: AbortSignal
  * statement `claim` alone sets the wait.
  */
 export function waitOf({ lastError, lateMs }: TakenRow, error: AnyHostedError): number | null {
-  return isOfTheFleet(error) || lastError !== error.code ? Math.max(minWaitMs, lateMs / 10) : null;
+  return concernsAllJobs(error) || lastError !== error.code ? Math.max(minWaitMs, lateMs / 10) : null;
 }

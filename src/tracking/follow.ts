@@ -21,7 +21,7 @@ import { readTaken, type TakenRow } from './rows.js';
 import { burstSeconds, outcomes, states } from './rules.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
-import { assertFits } from './versions.js';
+import { assertFits, assertThere } from './versions.js';
 
 /**
  * How often, in ms, an idle process checks for due jobs. The check is needed, because other processes can track jobs
@@ -36,8 +36,19 @@ const outageMs = 1_000;
 /** What does not happen if the result of a poll cannot be stored. */
 const lookEffect = 'no result of a poll is stored';
 
-/** Starts the loop. It calls `ended` when completions can be delivered. `signal` aborts the running requests. */
-export function createFollower(context: Context, ended: () => void, health: Health, signal: AbortSignal): Loop {
+/** What the loop uses. */
+interface Following {
+  /** Is called when completions can be delivered. */
+  readonly ended: () => void;
+  /** Is called when all dates are further ahead than any wait, because the clock of the database has gone back. */
+  readonly isImpossible: () => void;
+  readonly health: Health;
+  /** Aborts the running requests. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts the loop. */
+export function createFollower(context: Context, { ended, isImpossible, health, signal }: Following): Loop {
   const { settings, database, statements, report, storage, clock, random, keyOf } = context;
   const { concurrency } = settings;
   const pause = createPause(clock);
@@ -101,10 +112,13 @@ export function createFollower(context: Context, ended: () => void, health: Heal
 
   /** Takes up to `most` jobs. Resolves with the time, in ms, until the loop should take more jobs. */
   async function take(most: number): Promise<number> {
-    const [fleet, ...rows] = await database.run(statements.claim, [most]);
-    if (!fleet) return idleMs;
+    const ownMs = health.aloneMs();
+    if (ownMs > 0) return Math.min(ownMs + 5, holdMs);
+    const [fleet, ...rows] = await database.run(statements.claim, [most, health.isWell()]);
+    assertThere(fleet);
     assertFits(fleet);
-    health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'hold_ms'));
+    health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'asked_ms'));
+    if (fleet.is_impossible === 'true') isImpossible();
     if (rows.length > 0) {
       const batch = { jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) };
       report({ type: 'batch', ...batch });

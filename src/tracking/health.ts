@@ -9,6 +9,8 @@
 import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import type { Context } from './context.js';
+import { maxHoldMs } from './rules.js';
+import type { Row } from './sql.js';
 
 /** Watches the requests of this process. */
 export interface Health {
@@ -18,9 +20,13 @@ export interface Health {
   failed(error: AnyHostedError): void;
   /**
    * Copies the problem that is stored in the database, because another process may have found or solved it. Null means
-   * that no problem is stored. `holdMs` is the rest of the stored pause, which may have ended early.
+   * that no problem is stored. `pauseMs` is the rest of the stored pause that the service has requested.
    */
-  learn(problem: string | null, holdMs: number): void;
+  learn(problem: string | null, pauseMs: number): void;
+  /** How long, in ms, this process waits, because only its own requests fail. */
+  aloneMs(): number;
+  /** How long, in ms, this process must not send requests: during a pause, or while it alone has a problem. */
+  heldMs(): number;
   /** Says whether a request has succeeded lately, and no problem of all jobs is known. */
   isWell(): boolean;
 }
@@ -34,8 +40,11 @@ const failuresInRow = 3;
 const silenceMs = 1_000;
 /** A success shows for this long, in ms, that the service and this process's key are well. */
 const wellMs = 600_000;
-/** The longest pause of all processes, in ms, after a response with `Retry-After`: a day. */
-const maxAskedMs = 86_400_000;
+/**
+ * The longest pause of all processes, in ms, after a response with `Retry-After`: 15 minutes. The response may not be
+ * signed, so nobody else may stop the processes for longer.
+ */
+const maxAskedMs = 900_000;
 /** The pause of all processes, in ms, after a 429 without `Retry-After`. */
 const defaultAskedMs = 1_000;
 
@@ -51,15 +60,18 @@ export function createHealth({ database, statements, report, log, clock }: Conte
   let succeededAt: number | null = null;
   let problem: string | null = null;
   let heldUntil = 0;
+  /** Until when this process waits, because only its own requests fail, and how often it has done so. */
+  let ownUntil = 0;
+  let ownWaits = 0;
 
   let writing = 0;
 
   // A write that fails is not tried again here, because a later request leads to the same write.
-  function write(text: string, values: readonly unknown[]): void {
+  function write(text: string, values: readonly unknown[], stored: (rows: readonly Row[]) => void = () => {}): void {
     writing += 1;
     void database
       .run(text, values)
-      .catch(() => undefined)
+      .then(stored, () => undefined)
       .finally(() => {
         writing -= 1;
       });
@@ -71,6 +83,8 @@ export function createHealth({ database, statements, report, log, clock }: Conte
     const until = clock.elapsed() + ms;
     // Many responses may request the same pause, but it is written only once.
     if (ms === 0 || until <= heldUntil + 100) return;
+    if (heldUntil < clock.elapsed())
+      log('warn', `the service asks for a pause: no request for ${Math.ceil(ms / 1_000)} s`);
     heldUntil = until;
     write(statements.hold, [ms]);
   }
@@ -83,6 +97,7 @@ export function createHealth({ database, statements, report, log, clock }: Conte
   return {
     succeeded() {
       inRow = 0;
+      ownWaits = 0;
       succeededAt = clock.elapsed();
       if (problem === null) return;
       problem = null;
@@ -90,27 +105,36 @@ export function createHealth({ database, statements, report, log, clock }: Conte
       log('info', 'the problem is over: all due jobs are polled again');
     },
     failed(error) {
-      if (!isOfTheFleet(error)) return;
+      if (!concernsAllJobs(error)) return;
       hold(error);
       inRow += 1;
       if (problem !== null || !isNoAccident(error)) return;
       problem = error.code;
-      write(statements.problem, [error.code]);
+      write(statements.problem, [error.code, succeededAt === null], (rows) => {
+        if (rows.length > 0) return;
+        // The requests of others succeed, so this process alone waits.
+        problem = null;
+        ownWaits += 1;
+        ownUntil = clock.elapsed() + Math.min(maxHoldMs, 1_000 * 2 ** ownWaits);
+      });
+      if (ownWaits > 0) return;
       report({ type: 'problem', code: error.code });
       log('warn', `only one job at a time is polled until this problem is over (${error.code}): ${error.message}`);
     },
     isWell: () => problem === null && succeededAt !== null && clock.elapsed() - succeededAt < wellMs,
-    learn(known, holdMs) {
+    learn(known, pauseMs) {
       // While a write is running, the database does not have the new value yet.
       if (writing > 0) return;
       problem = known;
-      heldUntil = Math.min(heldUntil, clock.elapsed() + Math.max(0, holdMs));
+      heldUntil = clock.elapsed() + Math.max(0, pauseMs);
     },
+    aloneMs: () => Math.max(0, ownUntil - clock.elapsed()),
+    heldMs: () => Math.max(0, heldUntil - clock.elapsed(), ownUntil - clock.elapsed()),
   };
 }
 
 /** Says whether requests for other jobs might fail in the same way. */
-export function isOfTheFleet(error: AnyHostedError): boolean {
+export function concernsAllJobs(error: AnyHostedError): boolean {
   switch (error.code) {
     case 'not_found':
     case 'api':
@@ -122,7 +146,13 @@ export function isOfTheFleet(error: AnyHostedError): boolean {
     // For example, a gateway may respond to every request with an HTML page and status 200.
     case 'response':
       return error.reason === 'malformed' || error.reason === 'redirect';
-    default:
+    case 'authentication':
+    case 'config':
+    case 'connection':
+    case 'poll_timeout':
+    case 'server':
+    case 'signature':
+    case 'timeout':
       return true;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Removes jobs and links that ended long ago, and shortens waits that are too long because the clock of the database has
- * gone back. One of the processes does this once a minute, in small batches.
+ * gone back. One of the processes does this once a minute, in small batches. Each process ends connections whose machine
+ * has vanished.
  *
  * @module
  */
@@ -40,9 +41,10 @@ export function createHousekeeping({ database, statements, storage, clock }: Con
   }
 
   async function keepHouse(): Promise<void> {
+    await database.run(statements.endSilent);
     if ((await database.run(statements.keepHouse)).length === 0) return;
-    const { pullDues, pullToldDues, pullDeliveries, forget, forgetHeard } = statements;
-    for (const text of [pullDues, pullToldDues, pullDeliveries, forget, forgetHeard]) {
+    const { pullDues, pullToldDues, pullDeliveries, lowerFloors, forget, forgetHeard } = statements;
+    for (const text of [pullDues, pullToldDues, pullDeliveries, lowerFloors, forget, forgetHeard]) {
       for (let batch = 0; batch < maxBatches && !isStopping; batch++) {
         if ((await database.run(text, [], longStatementMs)).length === 0) break;
       }

@@ -11,7 +11,7 @@ import { linkIdOf, namesJob, resultsOf } from '../jobs/version.js';
 import { compareStatus } from './changes.js';
 import type { Context } from './context.js';
 import { isOver, readFailure, waitOf } from './failed-poll.js';
-import { type Health, isOfTheFleet } from './health.js';
+import { concernsAllJobs, type Health } from './health.js';
 import type { TakenRow } from './rows.js';
 import { maxUnknownLooks, requestMs } from './rules.js';
 
@@ -62,7 +62,7 @@ export async function pollOnce(
     return await poll();
   } catch (thrown) {
     const error = readFailure(thrown, health, signal);
-    if (row.hasEnded) return isOfTheFleet(error) ? { is: 'nothing' } : { is: 'kept', isSame: false, signedMs: null };
+    if (row.hasEnded) return concernsAllJobs(error) ? { is: 'nothing' } : { is: 'kept', isSame: false, signedMs: null };
     return afterError(row, error, isOver(row, error, health));
   }
 
@@ -120,7 +120,7 @@ function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Foun
   if (isLast)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
   // A failure that may be the fleet's is no answer about the job, so the job still waits for its first look.
-  const isFirstAnswer = !row.isProven && row.toldLooks === 0 && !isOfTheFleet(error);
+  const isFirstAnswer = !row.isProven && row.toldLooks === 0 && !concernsAllJobs(error);
   const noted = { ...unchanged, error: error.code, isFirstAnswer } as const;
   if (row.isLate) return { ...noted, soonMs: waitOf(row, error), isLate: true };
   return row.lastError === error.code && !isFirstAnswer ? { is: 'nothing' } : noted;

@@ -7,7 +7,7 @@
 
 import { createPlatformClock } from '../runtime/clock.js';
 import { hasMethods } from '../runtime/untrusted-objects.js';
-import { longStatementMs, type Row, type Sql, statementMs, type TransactionalSql } from './sql.js';
+import { longStatementMs, mark, type Row, type Sql, statementMs, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlPool, SqlRunner } from './types.js';
 
@@ -22,9 +22,6 @@ export interface PoolSql extends TransactionalSql {
 /** How long, in ms, `close()` waits for running statements. */
 const closeMs = 1_500;
 
-/** Begins the text of each statement, so that `endAbandoned` finds the statements of trackers, and no others. */
-const mark = '/* hosted-client */ ';
-
 /**
  * Ends statements that wait for a lock although no process waits for them any more. PostgreSQL does not notice that the
  * connection of such a statement was closed. While a table is locked for minutes, more and more of them would otherwise
@@ -33,6 +30,14 @@ const mark = '/* hosted-client */ ';
 export const endAbandoned = `select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and usename = current_user and wait_event_type = 'Lock' and query like '${mark}%'
   and query_start < clock_timestamp() - interval '${longStatementMs + 5_000} milliseconds'`;
+
+/**
+ * Ends connections of trackers, and of callers who passed a transaction, whose machine vanished in the middle of a
+ * statement: the server waits for the rest of its messages, and keeps its locks until TCP gives up, two hours later.
+ */
+export const endSilent = `select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and usename = current_user and state = 'active' and wait_event = 'ClientRead'
+  and query like '${mark}%' and query_start < clock_timestamp() - interval '${statementMs + 5_000} milliseconds'`;
 
 /**
  * How long, in ms, the server keeps a transaction open in which no statement runs. A process can vanish while it changes

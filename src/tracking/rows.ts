@@ -36,21 +36,22 @@ export function toStats(row: Row, newerSince: Date | null): TrackerStats {
     oldestOverdueMs: Math.max(0, Math.round(numberOf(row, 'oldest_ms'))),
     handingOver: numberOf(row, 'handing_over'),
     dead: numberOf(row, 'dead'),
+    failing: numberOf(row, 'failing'),
+    oldestFailingMs: Math.max(0, Math.round(numberOf(row, 'failing_ms'))),
+    lastPollAt: dateOf(row, 'polled_at'),
+    pausedUntil: dateOf(row, 'paused_until'),
     requestsSent: numberOf(row, 'requests_sent'),
     problem: readProblem(row, newerSince),
   };
 }
 
 function readProblem(row: Row, newerSince: Date | null): TrackerStats['problem'] {
-  // While the database fails, nothing is handed over, so this problem goes before a problem of the service.
-  const failingSince = dateOf(row, 'storage_since');
-  const stored = failingSince ? 'storage' : (textOf(row, 'problem_code') as HostedErrorCode | null);
   // Tables that do not fit stop this process, and not the others.
-  const misfit = textOf(row, 'misfit');
-  const own = misfit === null ? null : misfit.endsWith('newer') ? 'newer' : 'storage';
-  const code = own ?? stored;
-  const since = own === null ? (failingSince ?? dateOf(row, 'problem_since')) : (newerSince ?? new Date());
-  return code === null || since === null ? null : { code, since };
+  if (textOf(row, 'misfit') === 'newer') return { code: 'newer', since: newerSince ?? new Date() };
+  const code = textOf(row, 'problem_code') as HostedErrorCode | null;
+  const pausedSince = dateOf(row, 'paused_since');
+  if (code === null) return pausedSince && { code: 'paused', since: pausedSince };
+  return { code, since: dateOf(row, 'problem_since') ?? new Date() };
 }
 
 /** Reads the row of the statement `gauges`. */

@@ -30,7 +30,7 @@ export const steps = {
   keepHeard: { state: states.heard, due: null, deadline: null },
   /** The caller tracks a job. */
   track: {
-    ...{ state: states.tracking, due: 'now', is_proven: true, told_at: null, step: 0, late_since: null, attempts: 0 },
+    ...{ state: states.tracking, due: 'now', is_proven: true, told_at: null, step: 0, late_since: null },
     ...{ last_error: null, ended_at: null, end_id: null, outcome: null, settled: null },
     ...{ ...noFailure, ...notDelivered },
   },
@@ -48,7 +48,7 @@ export const steps = {
   end: { state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', is_proven: true, ...waiting },
   endLink: { state: states.done, due: null, ended_at: 'now' },
   /** The status of an ended job could not be fetched. */
-  followAgain: { state: states.tracking, outcome: null, ended_at: null, end_id: null, step: 1, ...notDelivered },
+  followAgain: { state: states.tracking, outcome: null, ended_at: null, step: 1, ...notDelivered },
   /** A verdict of an ended job seemed to have changed, and has not. */
   restore: { state: 'settled', settled: null, step: 1, ...notDelivered },
   handle: { state: states.done, ended_at: 'now', due: 'recheck', step: 0, ...noFailure, ...notDelivered },
@@ -127,6 +127,18 @@ export const maxDropped = 10;
 export function lateWaitsOf({ maxDelayMs }: { readonly maxDelayMs: number }) {
   return { firstLateMs: Math.min(maxDelayMs, 30_000), lateMs: Math.min(maxDelayMs, 330_000) };
 }
+
+/**
+ * If a process has never had a response, and requests of others have succeeded within this time, in ms, it alone has a
+ * problem.
+ */
+export const ownProblemMs = 60_000;
+
+/**
+ * Scans for due rows begin this long, in ms, before the lowest date that one has found. Below it, the index has only
+ * entries of rows that are gone, which vacuum cannot remove while somebody keeps a transaction open.
+ */
+export const floorSlackMs = 60_000;
 
 /** The time, in ms, that one request may take. */
 export const requestMs = 20_000;

@@ -147,6 +147,8 @@ export function createHandlerRunner<C extends Json>(
     const query = { ...jobOf(row), history: true };
     try {
       if (waitMs > 0) await clock.sleep(waitMs, signal);
+      // The service may have asked for a pause meanwhile.
+      if (health.heldMs() > 0) return null;
       const status = await settings.client.jobs.status(query, { signal, maxRetries: 0, totalTimeoutMs: requestMs });
       health.succeeded();
       return status.complete && !signal.aborted ? status : null;

@@ -56,12 +56,15 @@ export interface Storage extends Sql {
   close(): Promise<void>;
 }
 
+/** Begins the text of each statement, so that the statements of trackers can be told from others. */
+export const mark = '/* hosted-client */ ';
+
 /** Runs statements with the caller's transaction, or with PGlite. */
 export function createSql(runner: SqlRunner): Sql {
   return {
     async run(text, values = []) {
       try {
-        return (await runner.query(text, [...values])).rows as readonly Row[];
+        return (await runner.query(mark + text, [...values])).rows as readonly Row[];
       } catch (error) {
         throw toStorageError(error);
       }

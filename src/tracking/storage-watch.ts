@@ -1,14 +1,11 @@
 /**
- * Watches whether the background work of this process can use the database. Failures go to the log, to the event
- * `problem`, and to the table `fleet`, so that `stats()` of every process shows them. Polling does not become slower.
+ * Watches whether the background work of this process can use the database. Failures go to the log, and to the event
+ * `problem`. Polling does not become slower.
  *
  * @module
  */
 
 import type { WaitingClock } from '../runtime/clock.js';
-import type { Sql } from './sql.js';
-import { failureMs } from './statements/fleet.js';
-import type { Statements } from './statements.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { TrackerEvent } from './types.js';
 
@@ -32,16 +29,15 @@ export interface StorageWatch {
 
 /** The same line is logged at most once in this time, in ms. The same applies to the event. */
 const logMs = 60_000;
-/** How often, in ms, a problem that continues is stored again. */
-const storeMs = 10_000;
+/**
+ * How long, in ms, a failure counts if the same step is not tried again. Housekeeping is tried once a minute, and any
+ * process may do it.
+ */
+const failureMs = 120_000;
 
 /** Creates the object that watches the background work. */
 export function createStorageWatch(
-  {
-    database,
-    statements,
-    clock,
-  }: { readonly database: Sql; readonly statements: Statements; readonly clock: Pick<WaitingClock, 'elapsed' | 'now'> },
+  clock: Pick<WaitingClock, 'elapsed' | 'now'>,
   report: (event: TrackerEvent) => void,
   log: (level: 'info' | 'warn', message: string) => void,
 ): StorageWatch {
@@ -49,9 +45,7 @@ export function createStorageWatch(
   const failing = new Map<string, number>();
   const loggedAt = new Map<string, number>();
   let reportedAt = Number.NEGATIVE_INFINITY;
-  let storedAt = Number.NEGATIVE_INFINITY;
   let newerSince: Date | null = null;
-  let isStoring = false;
   let isLogged = false;
   let isStopped = false;
 
@@ -66,17 +60,11 @@ export function createStorageWatch(
       reportedAt = now;
       report({ type: 'problem', code });
     }
-    if (now - (loggedAt.get(effect) ?? Number.NEGATIVE_INFINITY) >= logMs) {
-      loggedAt.set(effect, now);
-      isLogged = true;
-      // The driver's message may contain values of a row, so only its code is logged.
-      log('warn', `${effect} until this problem is over (${code}): ${toStorageError(error).message}`);
-    }
-    // Tables that are newer may have no place for the problem. The processes that are newer have none.
-    if (!isNewer && now - storedAt >= storeMs) {
-      storedAt = now;
-      void store();
-    }
+    if (now - (loggedAt.get(effect) ?? Number.NEGATIVE_INFINITY) < logMs) return;
+    loggedAt.set(effect, now);
+    isLogged = true;
+    // The driver's message may contain values of a row, so only its code is logged.
+    log('warn', `${effect} until this problem is over (${code}): ${toStorageError(error).message}`);
   }
 
   function worked(effect: string): void {
@@ -86,21 +74,8 @@ export function createStorageWatch(
     for (const [other, at] of failing) if (at < since) failing.delete(other);
     if (failing.size > 0) return;
     newerSince = null;
-    storedAt = Number.NEGATIVE_INFINITY;
-    void store();
     if (isLogged) log('info', 'the database works again');
     isLogged = false;
-  }
-
-  // If a write fails, the next failure leads to the same write. A stored problem that nobody stores again ends by
-  // itself.
-  async function store(): Promise<void> {
-    if (isStoring) return;
-    isStoring = true;
-    const isProblem = failing.size > 0;
-    await database.run(isProblem ? statements.storageFailed : statements.storageWorked).catch(() => undefined);
-    isStoring = false;
-    if (isProblem !== failing.size > 0) await store();
   }
 
   return {

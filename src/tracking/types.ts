@@ -200,25 +200,33 @@ export interface TrackerStats {
   readonly tracking: number;
   /** How many links are followed. */
   readonly links: number;
-  /** How many jobs and links should have been polled by now. */
+  /** How many polls and completions are due, and have not been taken by any process. */
   readonly overdue: number;
-  /** How late the most overdue poll is, in milliseconds. 0 if no poll is late. */
+  /** How late the most overdue of them is, in milliseconds. 0 if nothing is late. */
   readonly oldestOverdueMs: number;
   /** How many completions are being handed over. */
   readonly handingOver: number;
   /** How many dead letters there are. */
   readonly dead: number;
+  /** How many completions that are being handed over have a handler that has begun at least once and not succeeded. */
+  readonly failing: number;
+  /** How long ago the oldest of them ended, in milliseconds. 0 if there is none. */
+  readonly oldestFailingMs: number;
+  /** When any process last took polls that were due. Null if none has. */
+  readonly lastPollAt: Date | null;
+  /** The end of a pause that the service has requested: at most 15 minutes after a response. Null if there is none. */
+  readonly pausedUntil: Date | null;
   /** How many requests were sent since the schema was created. */
   readonly requestsSent: number;
   /**
    * A problem that affects all jobs, such as a wrong key or an outage. During a problem, only one job at a time is
-   * polled. The code `'storage'` is an exception: it means that the work in the background cannot use the
-   * database. `'newer'` means that the tables are newer than this process
-   * can use, so that this process takes no work. Null if there is no problem.
+   * polled. The code `'paused'` means that the service has requested a pause: see `pausedUntil`. `'newer'` means that the
+   * tables are newer than this process can use, so that this process takes no work. Null if there is no problem. A problem
+   * of the database is not stored in the database: it is an event and a log line of the process that meets it.
    */
   readonly problem: {
     /** The `code` of the error. */
-    readonly code: HostedErrorCode | 'storage' | 'newer';
+    readonly code: HostedErrorCode | 'paused' | 'newer';
     /** The date at which the problem began. */
     readonly since: Date;
   } | null;

@@ -34,6 +34,32 @@ export function assertFits(row: Row | undefined): void {
   if (misfit === 'newer' || misfit === 'older') throw createMisfitError(misfit);
 }
 
+/**
+ * Checks that the row of the table `fleet` was found.
+ *
+ * @throws {HostedStorageError} when there is none.
+ */
+export function assertThere(row: Row | undefined): asserts row is Row {
+  if (row) return;
+  const why =
+    'the row of the table "fleet" is missing, or hidden by row level security: do not empty this table, and give the role a policy for all rows';
+  throw new HostedStorageError('not_migrated', why);
+}
+
+/**
+ * Checks the row of the statement `compare`.
+ *
+ * @throws {HostedStorageError} when the tables do not fit, or this process cannot see all rows.
+ */
+export function assertUsable(row: Row | undefined): void {
+  assertThere(row);
+  assertFits(row);
+  if (row.is_hidden !== 'true') return;
+  const why =
+    'row level security hides rows of the table "tracked" from this role: give it "bypassrls", or switch it off';
+  throw new HostedStorageError('not_migrated', why);
+}
+
 /** Writes the SQL of the column `misfit`, for the row `fleet` of the table `fleet`. It is null if the tables fit. */
 export function misfitOf(fleet: string): string {
   return `case when ${fleet}.version > ${neededVersion + 1} then 'newer'

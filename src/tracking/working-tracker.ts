@@ -26,13 +26,13 @@ import {
 import { type Instruments, type Observable, readTrace } from './instruments.js';
 import { createPause, type Loop, letOthersRun } from './pause.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
-import { batchSize } from './rules.js';
+import { batchSize, requestMs } from './rules.js';
 import type { Handling } from './run-handler.js';
 import { longStatementMs, type Sql } from './sql.js';
-import { HostedStorageError, toStorageError } from './storage-error.js';
+import { toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
-import { assertFits } from './versions.js';
+import { assertThere, assertUsable } from './versions.js';
 
 /** The parts that run after `onCompletion` was called. */
 interface Work {
@@ -85,7 +85,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     retry,
     stats,
     async stop(options) {
-      const { timeoutMs = 30_000 } = readStopOptions(options);
+      const { timeoutMs = 20_000 } = readStopOptions(options);
       stopping ??= stop(timeoutMs);
       await stopping;
     },
@@ -133,7 +133,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     if (typeof handler !== 'function' || !mayBegin) {
       throw createBusyError(message);
     }
-    beginning = checkTables().then(() => {
+    beginning = prepareWork().then(() => {
       work = begin(context, { handler, signal: ending.signal });
     });
     try {
@@ -160,13 +160,16 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
         context.report(event);
       },
     };
-    const ended = withSignals([signal, ending.signal], async (own) => {
+    // After the time of the call, requests may take as long as one may, and then handlers are not waited for either.
+    const overtime = new AbortController();
+    const ended = withSignals([signal, ending.signal, overtime.signal], async (own) => {
       if (own.aborted) return;
       own.addEventListener('abort', pause.wake);
-      await checkTables();
+      await prepareWork();
       work = begin(counting, { handler, signal: own });
       await pause.sleep(Math.max(0, endsAt - clock.elapsed()));
-      await drainWork(work);
+      const cancel = clock.setTimer(requestMs, () => overtime.abort(new Error('the time of work() is over')));
+      await drainWork(work).finally(cancel);
       await database.rest();
     });
     // `onCompletion()` and another `work()` see that this process works. A failure is thrown below.
@@ -187,8 +190,13 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   function begin(context: Context, { handler, signal }: Handling<C>): Work {
     const health = createHealth(context);
     const deliveries = createDeliveries<C>(context, health, { handler, signal });
-    const follower = createFollower(context, deliveries.wake, health, signal);
     const housekeeping = createHousekeeping(context);
+    const follower = createFollower(context, {
+      ended: deliveries.wake,
+      isImpossible: housekeeping.wake,
+      health,
+      signal,
+    });
     const loops = [follower, deliveries, housekeeping];
     database.watch?.({
       wake() {
@@ -225,7 +233,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function stats(): Promise<TrackerStats> {
     const [row] = await database.run(statements.stats, [], longStatementMs);
-    if (!row) throw new HostedStorageError('not_migrated', 'its tables are empty');
+    assertThere(row);
     return toStats(row, storage.newerSince());
   }
 
@@ -264,8 +272,13 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     return db ? database.within(db) : database;
   }
 
+  async function prepareWork(): Promise<void> {
+    await checkTables();
+    await database.run(statements.declare);
+  }
+
   async function checkTables(): Promise<void> {
-    assertFits((await database.run(statements.compare))[0]);
+    assertUsable((await database.run(statements.compare))[0]);
   }
 
   /** Logs and reports tables that are newer. A process that works finds them with each batch of polls. */

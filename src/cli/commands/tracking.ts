@@ -44,16 +44,19 @@ const stats: Command = {
 };
 
 function factsOf(counts: TrackerStats): Readonly<Record<string, unknown>> {
-  const { problem, overdue, oldestOverdueMs } = counts;
+  const { problem, overdue, oldestOverdueMs, failing, oldestFailingMs } = counts;
+  const seconds = (ms: number) => `${Math.round(ms / 1_000)} s`;
   return {
     Heard: counts.heard,
     Tracking: counts.tracking,
     Links: counts.links,
-    Overdue:
-      overdue === 0 ? 0 : `${overdue}, and the oldest has been overdue for ${Math.round(oldestOverdueMs / 1_000)} s`,
+    Overdue: overdue === 0 ? 0 : `${overdue}, and the oldest has been overdue for ${seconds(oldestOverdueMs)}`,
     'Handing over': counts.handingOver,
+    Failing: failing === 0 ? 0 : `${failing}, and the oldest ended ${seconds(oldestFailingMs)} ago`,
     'Dead letters': counts.dead,
     'Requests sent': counts.requestsSent,
+    'Last poll': counts.lastPollAt,
+    'Paused until': counts.pausedUntil,
     Problem: problem && `${problem.code}, since ${problem.since.toISOString()}`,
   };
 }

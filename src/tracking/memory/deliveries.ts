@@ -62,7 +62,7 @@ export function createDeliveryStatements(memory: Memory) {
     },
 
     settle(done: string, _: string, beginning: string) {
-      for (const { row, entry } of join<EndRow>(done, isIn(states.handingOver, states.dead))) {
+      for (const { row, entry } of join<EndRow>(done, isIn(states.handingOver, states.dead, states.tracking))) {
         const isOf = row.end_id === entry.end_id && row.revision === entry.revision && row.settled === null;
         if (isOf) set(row, steps.handle);
       }

@@ -9,6 +9,9 @@ import { is, isIn, type Memory, type MemoryRow, type Which } from './rows.js';
 
 /** Creates the statements. */
 export function createFleetStatements({ rows, now, fleet, settings, list, nextOf }: Memory) {
+  const isBefore = (date: 'due' | 'deliver_at') => (row: MemoryRow) => row[date] !== null && Number(row[date]) < now();
+  const paused = () =>
+    fleet.asked_until > now() ? { paused_since: fleet.asked_at, paused_until: fleet.asked_until } : {};
   const count = (...which: readonly Which[]) => list(...which).length;
 
   return {
@@ -16,6 +19,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
       fleet.problem_code = code;
       fleet.problem_since ??= now();
       fleet.hold_until = Math.max(fleet.hold_until, now() + 1_000);
+      return [{ stored: 1 }];
     },
 
     recovered() {
@@ -23,19 +27,23 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
     },
 
     hold(ms: number) {
-      fleet.asked_until = Math.max(fleet.asked_until, now() + ms);
+      if (now() + ms > fleet.asked_until) Object.assign(fleet, { asked_until: now() + ms, asked_at: now() });
     },
 
     stats() {
+      const failing = list(is.ending, ({ attempts }) => attempts > 0);
       const counts = {
         heard: count(is.job, is.heard),
         tracking: count(is.job, is.followed),
         links: count(is.link, is.followed),
-        overdue: count(({ due }) => due !== null && due < now()),
+        overdue: count(isBefore('due')) + count(isBefore('deliver_at')),
+        failing: failing.length,
         handing_over: count(is.ending),
         dead: count(is.dead),
       };
-      return [{ ...fleet, ...counts, oldest_ms: now() - nextOf('due') }];
+      const oldest_ms = now() - Math.min(nextOf('due'), nextOf('deliver_at'));
+      const failing_ms = Math.max(0, ...failing.map(({ ended_at }) => now() - Number(ended_at)));
+      return [{ ...fleet, ...paused(), ...counts, oldest_ms, failing_ms }];
     },
 
     gauges() {
@@ -43,8 +51,10 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
         Object.fromEntries(Object.values(states).map((state) => [state, count(isIn(state))])),
       );
       const ages = list(is.ending).map(({ ended_at }) => now() - Number(ended_at));
-      return [{ ...fleet, jobs, overdue_ms: now() - nextOf('due'), waiting_ms: Math.max(0, ...ages) }];
+      return [{ ...fleet, ...paused(), jobs, overdue_ms: now() - nextOf('due'), waiting_ms: Math.max(0, ...ages) }];
     },
+
+    compare: () => [{}],
 
     keepHouse: () => [{ yes: 1 }],
 

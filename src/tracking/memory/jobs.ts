@@ -29,7 +29,9 @@ export function createJobStatements({ list, find, set, open, now, settings }: Me
           if (askedAt > now() || askedAt < now() - maxDelayMs) set(row, steps.recheck);
         }
         if (find(job.key, isTracked).length > 0) continue;
+        const isFollowed = find(job.key, is.followed).length > 0;
         const row = open(job.key, kinds.job);
+        if (!isFollowed) row.attempts = 0;
         row.told_link_ref_id ??= row.link_ref_id;
         set(row, steps.track, { ...job, trace, deadline: job.deadline ?? now() + deadlineMs });
       }

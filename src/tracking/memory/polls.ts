@@ -45,7 +45,12 @@ export function createPollStatements(memory: Memory) {
         fleet.problem_looks += 1;
       }
       const taken = chosen.map(take);
-      const waits = { hold_ms: heldUntil() - now(), next_ms: memory.nextOf('due') - now() };
+      if (chosen.length > 0) fleet.polled_at = now();
+      const waits = {
+        asked_ms: fleet.asked_until - now(),
+        hold_ms: heldUntil() - now(),
+        next_ms: memory.nextOf('due') - now(),
+      };
       return [{ ...fleet, ...waits, first_ms, tokens: due.length > 0 ? tokens : null }, ...taken];
     },
 
@@ -59,6 +64,7 @@ export function createPollStatements(memory: Memory) {
     note(notes: string) {
       for (const { row, entry: note } of join<Note>(notes, is.followed)) {
         const isUnlinked = note.has_status && note.link_ref_id === null && !is.linkProven(row);
+        const isSame = row.last_error === note.last_error;
         row.last_error = note.last_error;
         row.told_looks += note.first_answers;
         row.is_proven ||= note.is_proven && (note.link_ref_id === null || row.link_ref_id === note.link_ref_id);
@@ -66,7 +72,7 @@ export function createPollStatements(memory: Memory) {
         row.missing_seen = note.missing_seen ?? row.missing_seen;
         row.missing_told = note.missing_told ?? row.missing_told;
         row.due = Math.min(Number(row.due), now() + (note.soon_ms ?? Number.POSITIVE_INFINITY));
-        if (note.is_late && !is.lateCounted(row)) set(row, {}, { late_looks: 0, late_since: now() });
+        if (note.is_late && !(is.lateCounted(row) && isSame)) set(row, {}, { late_looks: 0, late_since: now() });
         if (note.is_late) row.late_looks += 1;
       }
     },

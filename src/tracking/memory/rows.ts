@@ -26,6 +26,8 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     refilled_at: now(),
     requests_sent: 0,
     delivery_credit: 0,
+    polled_at: null as number | null,
+    asked_at: 0,
     hold_until: 0,
     asked_until: 0,
     problem_code: null as string | null,

@@ -8,7 +8,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, leaseMsOf, outcomes, states, steps, unusedSeconds } from '../rules.js';
+import { floorSlackMs, kinds, leaseMsOf, outcomes, states, steps, unusedSeconds } from '../rules.js';
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
@@ -21,6 +21,7 @@ export function createDeliveryStatements(
     unused,
     refilled,
     firstDue,
+    floorOf,
     isFree,
     set,
     ids,
@@ -31,11 +32,11 @@ export function createDeliveryStatements(
   }: Expressions,
 ) {
   const { minDelayMs, deadlineMs, maxAttempts } = settings;
-  const firstOf = (which: string) =>
-    `(select t.deliver_at from ${tracked} t where t.deliver_at is not null and ${which} order by t.deliver_at limit 1)`;
-  const firstDelivery = `least(${firstOf('not t.is_retry')}, ${firstOf('t.is_retry')})`;
-  const due = (which: string) =>
-    `select key from ${tracked} where deliver_at <= now() and ${which} order by deliver_at limit $1::integer for update skip locked`;
+  const firstOf = (row: string, which: string) => `(select t.deliver_at from ${tracked} t
+    where t.deliver_at is not null and ${which} and t.deliver_at >= ${floorOf(`${row}.deliver_floor`)} order by t.deliver_at limit 1)`;
+  const firstDelivery = (row: string) => `least(${firstOf(row, 'not t.is_retry')}, ${firstOf(row, 't.is_retry')})`;
+  const due = (which: string) => `select key from ${tracked}
+    where deliver_at between (select floor from f) and now() and ${which} order by deliver_at limit $1::integer for update skip locked`;
   const isCurrent = (keys: string) =>
     `t.key = n.key and t.key = ${keysOf(keys)} and t.lease_id = n.lease_id and t.state = ${states.handingOver}`;
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt),
@@ -63,8 +64,9 @@ returning t.lease_id, t.attempts, t.context::text as context`;
     deliver: `with f as materialized (
   select ${misfit('f')} as misfit, ${isFree} and f.problem_code is null as is_free, ${refilled} as tokens, ${burst} as burst,
     f.delivery_credit as credit, ${unused} >= ${burst} + f.rate * ${unusedSeconds} as is_unused,
-    coalesce(${firstDue} <= now(), false) as has_due
-  from ${fleet} f where ${firstDelivery} <= now() for update
+    coalesce(${firstDue('f')} <= now(), false) as has_due,
+    ${floorOf('f.deliver_floor')} as floor, ${firstDelivery('f')} as first_at
+  from ${fleet} f where ${firstDelivery('f')} <= now() for update
 ), room as materialized (
   select case when misfit is not null then 0 when not is_free then $1::integer
     else greatest(0, least($1::integer, floor(tokens + burst), case when has_due and not is_unused then floor(credit) end)) end::integer as rows
@@ -84,14 +86,16 @@ returning t.lease_id, t.attempts, t.context::text as context`;
     coalesce(t.trace, (select l.trace from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} limit 1)) as trace
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.requests, refilled_at = clock_timestamp(),
-    requests_sent = fleet.requests_sent + n.requests, delivery_credit = greatest(0, f.credit - n.requests)
-  from f, (select count(*)::integer as requests from taken
-    where (outcome = ${outcomes.completed} or settled is not null) and not is_spent) n
-  where f.is_free and n.requests > 0
-  returning fleet.tokens
+    requests_sent = fleet.requests_sent + n.requests, delivery_credit = greatest(0, f.credit - n.requests),
+    deliver_floor = f.first_at - ${interval(floorSlackMs)}
+  from f, (select count(*)::integer as taken,
+      (count(*) filter (where (outcome = ${outcomes.completed} or settled is not null) and not is_spent and (select is_free from f)))::integer as requests
+    from taken) n
+  where n.taken > 0
+  returning case when n.requests > 0 then fleet.tokens end as tokens
 )
 select (select json_agg(taken) from taken)::text as taken, (select tokens from charged) as tokens, s.rate,
-  ${milliseconds(`${firstDelivery} - now()`)} as next_ms, ${misfit('s')} as misfit
+  ${milliseconds(`${firstDelivery('s')} - now()`)} as next_ms, ${misfit('s')} as misfit
 from ${fleet} s`,
 
     /**
@@ -105,7 +109,8 @@ from ${fleet} s`,
   update ${tracked} t set ${set(steps.handle)}
   from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, revision integer)
   where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.revision = n.revision
-    and t.settled is null and t.state in (${states.handingOver}, ${states.dead})
+    and t.settled is null
+    and t.state in (${states.handingOver}, ${states.dead}, ${states.tracking})
 ), begun as (
 ${begin('$3', '$4')}
 )

@@ -48,10 +48,13 @@ export function createExpressions({
   const heldUntil = (row: string) => `greatest(${heldByProblem(row)}, ${heldByService(row)})`;
   // A job is told of if only callbacks have mentioned it. All other rows are proven. If PostgreSQL expects many due rows,
   // it may search the whole table for one of them. These subqueries make it read the first row of an index instead.
-  const firstProvenDue = `(select t.due from ${tracked} t where t.due is not null and t.is_proven order by t.due limit 1)`;
+  // Scans begin at a floor. If the clock has gone back, it does not count.
+  const floorOf = (floor: string) => `case when ${floor} <= now() then ${floor} else '-infinity' end`;
+  const firstProvenDue = (row: string) => `(select t.due from ${tracked} t
+    where t.due is not null and t.is_proven and t.due >= ${floorOf(`${row}.due_floor`)} order by t.due limit 1)`;
   const isTold = (row: string) => `(not ${row}.is_proven and ${row}.told_at is not null)`;
   const firstToldDue = `(select t.due from ${tracked} t where t.due is not null and ${isTold('t')} order by t.due limit 1)`;
-  const firstDue = `least(${firstProvenDue}, ${firstToldDue})`;
+  const firstDue = (row: string) => `least(${firstProvenDue(row)}, ${firstToldDue})`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
   // Half of a wait is random, so that jobs that were tracked at the same time are polled at different times.
   const longestWait = (step: string) =>
@@ -106,7 +109,7 @@ export function createExpressions({
     heldByService,
     heldUntil,
     firstProvenDue,
-    firstToldDue,
+    floorOf,
     firstDue,
     isTold,
     isFree,

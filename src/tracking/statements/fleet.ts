@@ -5,14 +5,9 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { kinds, lastLookMs, leaseMsOf, states } from '../rules.js';
+import { endSilent } from '../pool-sql.js';
+import { kinds, lastLookMs, leaseMsOf, ownProblemMs, states } from '../rules.js';
 import { clockSlackMs, type Expressions, interval, milliseconds } from './expressions.js';
-
-/**
- * How long, in ms, a failure of the database counts if the same step is not tried again. Housekeeping is tried once a
- * minute, and any process may do it.
- */
-export const failureMs = 120_000;
 
 /** Creates the statements. */
 export function createFleetStatements(
@@ -20,18 +15,21 @@ export function createFleetStatements(
   { tracked, fleet, firstDue, heldByProblem, heldByService, isTold, misfit }: Expressions,
 ) {
   const { place, schema, deadlineMs, retentionMs, maxDelayMs, maxRetryMs } = settings;
-  // No wait is longer. A date further in the future shows that the clock has gone back.
   const longest = { due: Math.max(maxDelayMs, lastLookMs), deliver_at: Math.max(maxRetryMs, leaseMsOf(settings)) };
+  const declared = { due: 'longest_delay_ms', deliver_at: 'longest_lease_ms' } as const;
+  // No wait of any process is longer. A date further in the future shows that the clock has gone back.
   const pullForward = (
     date: keyof typeof longest,
     which: string,
   ) => `update ${tracked} set ${date} = now() where key = any(array(
   select t.key from ${tracked} t
-  where ${which} and t.${date} > now() + ${interval(longest[date] + clockSlackMs)}
+  where ${which} and t.${date} > now() + (select ${interval(`(greatest(f.${declared[date]}, ${longest[date]}) + ${clockSlackMs})`)} from ${fleet} f)
   order by t.${date} desc limit 500 for update skip locked)) returning 1 as pulled`;
-  const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;
-  const problems = `f.problem_code, ${milliseconds('f.problem_since')} as problem_since,
-  case when ${isStorageFailing} then ${milliseconds('f.storage_since')} end as storage_since, ${misfit('f')} as misfit`;
+  const problems = `f.problem_code, ${milliseconds('f.problem_since')} as problem_since, ${misfit('f')} as misfit,
+  case when ${heldByService('f')} > clock_timestamp() then ${milliseconds('f.asked_at')} end as paused_since,
+  case when ${heldByService('f')} > clock_timestamp() then ${milliseconds('f.asked_until')} end as paused_until`;
+  const lowestBelow = (date: 'due' | 'deliver_at', which: string) => `(select t.${date} from ${tracked} t
+    where t.${date} < f.${date === 'due' ? 'due_floor' : 'deliver_floor'} and ${which} order by t.${date} limit 1)`;
   // PGlite has no autovacuum, so no statistics know more about a folder.
   const countedRows = 'folder' in place ? 10_000 : 500;
   const endedIn = (state: number) => `t.state = ${state} and t.ended_at is not null order by t.ended_at`;
@@ -47,12 +45,20 @@ export function createFleetStatements(
     ],
     ...[states.handingOver, states.done, states.dead].map((state) => [state, countFirst(endedIn(state))] as const),
   ] as const;
+  // A handler has begun, and none has succeeded.
+  const isFailing = `t.state = ${states.handingOver} and t.attempts > 0`;
   const askedUntil = `clock_timestamp() + ${interval('$1::double precision')}`;
 
   return {
-    /** Stores a problem that affects all jobs. Parameter: $1 code of the error. */
+    /**
+     * Stores a problem that affects all jobs, and returns a row. If only this process has the problem, nothing is stored.
+     * Parameters: $1 code of the error, $2 whether no request of this process has ever succeeded.
+     */
     problem: `update ${fleet} f set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
-  hold_until = greatest(${heldByProblem('f')}, clock_timestamp() + ${interval(1_000)})`,
+  hold_until = greatest(${heldByProblem('f')}, clock_timestamp() + ${interval(1_000)})
+where not ($2::boolean and f.problem_code is null
+  and coalesce(f.well_at between now() - ${interval(ownProblemMs)} and now() + ${interval(clockSlackMs)}, false))
+returning 1 as stored`,
 
     /**
      * Removes the problem. If the service has requested a pause that is not over yet, all processes continue after this
@@ -62,32 +68,35 @@ export function createFleetStatements(
 where problem_code is not null`,
 
     /**
-     * Stores that the background work cannot use the database. This does not make the processes poll more slowly. A
-     * process that dies cannot remove the problem, so it counts only for a while after the latest failure.
-     */
-    storageFailed: `update ${fleet} f set storage_since = case when ${isStorageFailing} then storage_since else clock_timestamp() end,
-  storage_failed_at = clock_timestamp()`,
-
-    /** Removes the problem of the database. */
-    storageWorked: `update ${fleet} set storage_since = null, storage_failed_at = null where storage_failed_at is not null`,
-
-    /**
      * Stores a pause that the service has requested. It applies to all processes. Parameter: $1 length of the pause in
      * ms.
      */
     hold: `update ${fleet} f set asked_until = greatest(${heldByService('f')}, ${askedUntil}),
   asked_at = case when ${heldByService('f')} > ${askedUntil} then asked_at else clock_timestamp() end`,
 
-    /** Compares the version of the tracker's tables. */
-    compare: `select ${misfit('f')} as misfit from ${fleet} f`,
+    /** Compares the version of the tracker's tables, and says whether row level security hides rows. */
+    compare: `select ${misfit('f')} as misfit, row_security_active('${tracked}')::text as is_hidden from ${fleet} f`,
 
-    stats: `select f.requests_sent::double precision as requests_sent, ${problems}, c.*
+    /** Declares the longest waits of this process, so that no other process takes them for those of a clock that went back. */
+    declare: `update ${fleet} f set longest_delay_ms = greatest(f.longest_delay_ms, ${longest.due}),
+  longest_lease_ms = greatest(f.longest_lease_ms, ${longest.deliver_at})
+where f.longest_delay_ms < ${longest.due} or f.longest_lease_ms < ${longest.deliver_at}`,
+
+    /**
+     * Ends connections whose last messages never arrived, because their machine has vanished in the middle of a
+     * statement. The server would keep their locks for hours.
+     */
+    endSilent: endSilent,
+
+    stats: `select f.requests_sent::double precision as requests_sent, ${milliseconds('f.polled_at')} as polled_at, ${problems}, c.*
 from ${fleet} f, (select
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.heard})::double precision as heard,
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.tracking})::double precision as tracking,
   count(*) filter (where t.kind = ${kinds.link} and t.state = ${states.tracking})::double precision as links,
-  count(*) filter (where t.due < now())::double precision as overdue,
-  coalesce(${milliseconds('now() - min(t.due) filter (where t.due < now())')}, 0) as oldest_ms,
+  (count(*) filter (where t.due < now()) + count(*) filter (where t.deliver_at < now()))::double precision as overdue,
+  coalesce(${milliseconds('now() - least(min(t.due) filter (where t.due < now()), min(t.deliver_at) filter (where t.deliver_at < now()))')}, 0) as oldest_ms,
+  count(*) filter (where ${isFailing})::double precision as failing,
+  coalesce(${milliseconds(`now() - min(t.ended_at) filter (where ${isFailing})`)}, 0) as failing_ms,
   count(*) filter (where t.state = ${states.handingOver})::double precision as handing_over,
   count(*) filter (where t.state = ${states.dead})::double precision as dead
   from ${tracked} t) c`,
@@ -105,7 +114,7 @@ from ${fleet} f, (select
   where c.oid = '${tracked}'::regclass and s.schemaname = '${schema}' and s.tablename = 'tracked' and s.attname = 'state'
 )
 select ${problems},
-  ${milliseconds(`now() - ${firstDue}`)} as overdue_ms,
+  ${milliseconds(`now() - ${firstDue('f')}`)} as overdue_ms,
   ${milliseconds(`now() - (select t.ended_at from ${tracked} t where ${endedIn(states.handingOver)} limit 1)`)} as waiting_ms,
   (select json_object_agg(c.state, case when c.rows < ${countedRows} then c.rows else greatest(c.rows, round(e.rows)) end)
     from counted c left join estimated e using (state))::text as jobs
@@ -113,6 +122,17 @@ from ${fleet} f`,
 
     /** Returns a row if this process must do the housekeeping now. Each minute, only one process does it. */
     keepHouse: `update ${fleet} set kept_at = now() where kept_at not between now() - interval '1 minute' and now() + ${interval(clockSlackMs)} returning 1 as yes`,
+
+    /**
+     * Lowers the floors of the scans, if a date is below one: its transaction was open for long. The table is read before
+     * the row of `fleet` is locked.
+     */
+    lowerFloors: `with below as materialized (
+  select ${lowestBelow('due', 't.is_proven')} as due, least(${lowestBelow('deliver_at', 't.is_retry')}, ${lowestBelow('deliver_at', 'not t.is_retry')}) as deliver_at
+  from ${fleet} f
+)
+update ${fleet} f set due_floor = least(f.due_floor, b.due), deliver_floor = least(f.deliver_floor, b.deliver_at)
+from below b where b.due < f.due_floor or b.deliver_at < f.deliver_floor`,
 
     /** Makes a batch due whose dates the clock of the database has left behind, because it has gone back. */
     pullDues: pullForward('due', 't.is_proven'),

@@ -37,7 +37,8 @@ from json_to_recordset($1::text::json)
   as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
 where j.key not in (select key from ended)
 order by j.key
-on conflict (key) do update set ${set(steps.track)}, deadline = excluded.deadline, context = excluded.context,
+on conflict (key) do update set ${set(steps.track)}, attempts = case when t.state = ${states.tracking} then t.attempts else 0 end,
+  deadline = excluded.deadline, context = excluded.context,
   trace = excluded.trace, link_ref_id = excluded.link_ref_id, told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id)
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 

@@ -4,7 +4,17 @@
  * @module
  */
 
-import { kinds, lastLookMs, maxCredit, maxHoldMs, maxUnknownLooks, outcomes, states, steps } from '../rules.js';
+import {
+  floorSlackMs,
+  kinds,
+  lastLookMs,
+  maxCredit,
+  maxHoldMs,
+  maxUnknownLooks,
+  outcomes,
+  states,
+  steps,
+} from '../rules.js';
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
@@ -14,6 +24,9 @@ export function createPollStatements({
   burst,
   refilled,
   heldUntil,
+  heldByService,
+  floorOf,
+  firstProvenDue,
   firstDue,
   isFree,
   misfit,
@@ -38,12 +51,16 @@ export function createPollStatements({
   const isLate = `(t.state = ${states.tracking} and t.deadline <= now())`;
   const lateDelay = interval(`(case when ${isLateCounted('t')} then ${lateMs} else ${firstLateMs} end)`);
 
+  // Only polls that fail with the same error count.
+  const isSameLate = `(${isLateCounted('t')} and t.last_error is not distinct from n.last_error)`;
+
   return {
     /**
      * Takes due rows, takes one token for each row from the token bucket, and sets the dates of the next polls. A
      * process that dies after this statement leaves no lock behind. The rows have no context, because PostgreSQL keeps the
      * lock of the row of `fleet` until it has sent all rows. The first row of the result describes the token
-     * bucket. All other rows of the result are the taken rows. Parameter: $1 the largest number of rows.
+     * bucket. All other rows of the result are the taken rows. Parameters: $1 the largest number of rows, $2 whether
+     * the requests of this process succeed.
      *
      * Anyone who has seen a callback can tell of any number of jobs. So while proven rows are due, at most a quarter of
      * the tokens are for jobs that are told of. `told_credit` has the part of a token that is left of the quarters of
@@ -54,10 +71,11 @@ export function createPollStatements({
      * While the tables do not fit this process, no row is taken, and `misfit` says why.
      */
     claim: `with f as materialized (
-  select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst, f.told_credit
+  select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst, f.told_credit,
+    ${floorOf('f.due_floor')} as floor, ${firstProvenDue('f')} as first_due
   from ${fleet} f
   where ${isFree}
-    and ${misfit('f')} is null and ${firstDue} <= now()
+    and ${misfit('f')} is null and ${firstDue('f')} <= now()
   for update
 ), room as materialized (
   select r.rows, least(ceil(r.rows / 4.0), floor(r.told_credit + r.rows / 4.0))::integer as told from (
@@ -73,7 +91,8 @@ export function createPollStatements({
   limit coalesce((select rows from room), 0)
 ), proven as materialized (
   select key from (
-    select key from ${tracked} where due <= now() and is_proven order by due limit $1::integer for update skip locked
+    select key from ${tracked} where due between (select floor from f) and now() and is_proven
+      order by due limit $1::integer for update skip locked
   ) waiting
   limit coalesce((select rows - least(told, (select count(*) from told)) from room), 0)
 ), chosen as materialized (
@@ -98,7 +117,9 @@ export function createPollStatements({
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
-    requests_sent = fleet.requests_sent + n.taken,
+    requests_sent = fleet.requests_sent + n.taken, polled_at = clock_timestamp(),
+    due_floor = coalesce(least(f.first_due, now()) - ${interval(floorSlackMs)}, fleet.due_floor),
+    well_at = case when $2::boolean then clock_timestamp() else fleet.well_at end,
     told_credit = least(1, greatest(0, f.told_credit + n.taken / 4.0 - n.told)),
     delivery_credit = least(greatest(${maxCredit}, f.burst), fleet.delivery_credit + n.taken + 2 * n.told),
     problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
@@ -110,14 +131,16 @@ export function createPollStatements({
 select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
   (select f.tokens from f) as tokens,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
-  ${milliseconds(`${firstDue} - now()`)} as next_ms,
+  ${milliseconds(`${firstDue('s')} - now()`)} as next_ms,
+  ${milliseconds(`${heldByService('s')} - clock_timestamp()`)} as asked_ms,
+  (${firstDue('s')} > now() + ${interval('(greatest(s.longest_delay_ms, 1) + 60000)')})::text as is_impossible,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id,
   null as last_error, null as is_proven, null as is_link_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
   null as late_looks, null as late_ms, null as step, null as revision, null as version, null as signed_ms, null as told_signed_ms,
   ${misfit('s')} as misfit
 from ${fleet} s
 union all
-select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
+select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
   t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms,
   t.step, t.revision, t.version, t.signed_ms, t.told_signed_ms, null
 from taken t`,
@@ -152,8 +175,8 @@ where l.key = ${keysOf('$1')}`,
   )},
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
   due = least(t.due, now() + ${interval('n.soon_ms')}),
-  late_looks = case when not n.is_late then t.late_looks when ${isLateCounted('t')} then least(t.late_looks + 1, 30000) else 1 end,
-  late_since = case when n.is_late and not ${isLateCounted('t')} then now() else t.late_since end
+  late_looks = case when not n.is_late then t.late_looks when ${isSameLate} then least(t.late_looks + 1, 30000) else 1 end,
+  late_since = case when n.is_late and not ${isSameLate} then now() else t.late_since end
 from json_to_recordset($1::text::json) as n(key uuid, last_error text, has_status boolean, is_proven boolean, link_ref_id text,
   missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean, first_answers integer)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,

@@ -27,7 +27,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     if (phase === 'done') {
       const isOfEnd = (row.end === end && isOfRevision) || without === 'settle compares the ends';
       const isDead = row.state === 'dead' && isOfEnd && without !== 'a late settle takes a dead letter back';
-      if (isDead || (row.state === 'handingOver' && isOfEnd)) finish('done');
+      if (isDead || ((row.state === 'handingOver' || row.state === 'tracking') && isOfEnd)) finish('done');
     } else if ((phase === 'again' || phase === 'known') && mayChange && row.settled !== null) {
       const isSame = phase === 'known';
       if (isSame) row.signed = Math.max(row.signed, delivery.signed);
@@ -37,7 +37,6 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     } else if (phase === 'again' && mayChange) {
       Object.assign(row, {
         state: 'tracking',
-        end: 0,
         lease: 0,
         isOver: false,
         hasExpired: false,

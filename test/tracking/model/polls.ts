@@ -243,7 +243,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
           row.isProven ||= link === 0 || row.link === link;
         }
         if (poll.found === 'failed' && poll.isLate && state.world.isLate)
-          row.lateLooks = Math.min(row.lateLooks + 1, 2);
+          row.lateLooks = row.lastError === poll.error ? Math.min(row.lateLooks + 1, 2) : 1;
         // If nothing has changed since the claim, nothing is stored.
         const hasChanged = poll.error !== poll.lastError || (poll.found === 'failed' ? poll.isLate : !poll.isProven);
         if (hasChanged) row.lastError = poll.error;

@@ -63,7 +63,14 @@ const idle: ReadonlySet<Place> = new Set(['deliver', 'claim']);
 
 /** The model does not know problems of all jobs, but whether requests about other jobs succeed. */
 export const service = { isDown: false };
-const health: Health = { succeeded() {}, failed() {}, learn() {}, isWell: () => !service.isDown };
+const health: Health = {
+  succeeded() {},
+  failed() {},
+  learn() {},
+  isWell: () => !service.isDown,
+  heldMs: () => 0,
+  aloneMs: () => 0,
+};
 
 /** Settles as `work` does, but fails if that takes too long. */
 async function limit<T>(work: Promise<T>, what: string): Promise<T> {
@@ -160,7 +167,7 @@ export function openProcess(shared: StoredContext): Process {
         if (born === life) await halt('handler', async () => completion);
       };
       const deliveries = createDeliveries(own, health, { handler, signal });
-      const follower = createFollower(own, () => {}, health, signal);
+      const follower = createFollower(own, { ended() {}, isImpossible() {}, health, signal });
       drain = () => Promise.all([deliveries.drain(), follower.drain()]);
     },
     async stop() {

@@ -1,0 +1,109 @@
+// A transaction that somebody keeps open, for example pg_dump: vacuum removes no row version that is newer.
+
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readOptions } from '../../src/tracking/options.ts';
+import { createStatements } from '../../src/tracking/statements.ts';
+import { type Cluster, startCluster } from './databases.ts';
+import { createWorld } from './world.ts';
+
+describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.close());
+
+  test('the versions that polls and deliveries leave do not slow the next ones', async () => {
+    const world = createWorld(cluster);
+    await world.open();
+    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
+    const reader = new pg.Client({ connectionString: cluster.connectionString });
+    await reader.connect();
+    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
+      select gen_random_uuid(), 0, 1, 'user', 'job-' || n, now() - interval '1 hour', now() + interval '1 day'
+      from generate_series(1, 1000) n`);
+    await world.rows(`insert into TRACKED (key, kind, state, outcome, ended_at, end_id, deliver_at)
+      select gen_random_uuid(), 2, 2, 3, now(), gen_random_uuid(), now() - interval '1 hour' from generate_series(1, 1000) n`);
+    await reader.query('begin isolation level repeatable read; select 1');
+    const blocksOf = async (name: 'claim' | 'deliver', values: unknown[]) => {
+      const plan = await world.pool.query(`explain (analyze, buffers, format json) ${statements[name]}`, values);
+      const [first] = plan.rows as { 'QUERY PLAN': { Plan: Record<string, number> }[] }[];
+      const blocks = first?.['QUERY PLAN'][0]?.Plan ?? {};
+      return Number(blocks['Shared Hit Blocks']) + Number(blocks['Shared Read Blocks']);
+    };
+    const measure = async () => {
+      await world.rows('update FLEET set tokens = 10, refilled_at = now(), delivery_credit = 10');
+      return [await blocksOf('claim', [1, true]), await blocksOf('deliver', [1])];
+    };
+    const [claimBefore = 0, deliveryBefore = 0] = await measure();
+
+    for (let round = 1; round <= 30; round++) {
+      const to = `now() - interval '${3_600 - round * 100} seconds'`;
+      await world.rows(`update TRACKED set due = ${to} where due is not null;
+        update TRACKED set deliver_at = ${to} where deliver_at is not null`);
+    }
+    await measure();
+    const [claim = 0, delivery = 0] = await measure();
+    await world.rows("update FLEET set due_floor = '-infinity', deliver_floor = '-infinity'");
+    const [claimWithout = 0, deliveryWithout = 0] = await measure();
+    await reader.end();
+
+    // 30 versions of each row.
+    expect(claimWithout).toBeGreaterThan(claimBefore + 200);
+    expect(deliveryWithout).toBeGreaterThan(deliveryBefore + 200);
+    expect(claim).toBeLessThan(claimBefore + 50);
+    expect(delivery).toBeLessThan(deliveryBefore + 50);
+  });
+
+  test('a row whose transaction was open for long is found, though its date is below the floor', async () => {
+    const world = createWorld(cluster);
+    const tracker = await world.open();
+    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
+    await world.rows(
+      "update FLEET set due_floor = now() - interval '1 minute', deliver_floor = now() - interval '1 minute'",
+    );
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await world.rows("update TRACKED set due = now() - interval '1 hour'");
+    const take = async () => (await world.pool.query(statements.claim, [1, true])).rows.length - 1;
+    await world.rows('update FLEET set tokens = 1');
+
+    expect(await take()).toBe(0);
+    await world.pool.query(statements.lowerFloors);
+    expect(await take()).toBe(1);
+  });
+
+  test('a connection whose machine vanished in the middle of a statement is ended', async () => {
+    const world = createWorld(cluster);
+    const tracker = await world.open();
+    const job = world.service.jobs.start();
+    await tracker.track(job);
+    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
+    const silent = new pg.Client({ connectionString: cluster.connectionString });
+    silent.on('error', () => {});
+    await silent.connect();
+    const { rows } = await silent.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const pid = rows[0]?.pid;
+    // It sends everything of a statement but the message Sync.
+    const { connection } = silent as unknown as {
+      readonly connection: Record<'parse' | 'bind' | 'execute' | 'flush', (given: object) => void>;
+    };
+    connection.parse({ text: `/* hosted-client */ update ${world.schema}.tracked set polls = polls + 1`, types: [] });
+    connection.bind({});
+    connection.execute({});
+    connection.flush({});
+    const isActive = async () =>
+      (
+        await world.rows(
+          `select 1 from pg_stat_activity where pid = ${pid} and state = 'active' and wait_event = 'ClientRead'`,
+        )
+      ).length > 0;
+    while (!(await isActive())) await new Promise((resolve) => setTimeout(resolve, 5));
+
+    await world.pool.query(statements.endSilent.replace(/interval '\d+ milliseconds'/, "interval '0'"));
+
+    while (await isActive()) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await tracker.untrack(job)).toBe(true);
+  });
+});
