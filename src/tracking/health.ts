@@ -83,7 +83,7 @@ export function createHealth({ database, statements, report, log, clock }: Conte
     const until = clock.elapsed() + ms;
     // Many responses may request the same pause, but it is written only once.
     if (ms === 0 || until <= heldUntil + 100) return;
-    if (heldUntil < clock.elapsed())
+    if (heldUntil <= clock.elapsed())
       log('warn', `the service asks for a pause: no request for ${Math.ceil(ms / 1_000)} s`);
     heldUntil = until;
     write(statements.hold, [ms]);

@@ -1,3 +1,4 @@
+import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collectFrom, createWorld, openTracker, until } from './world.ts';
@@ -9,13 +10,13 @@ onOneDatabase((database) => {
     world.fail({ kind: 'status', status: 429, retryAfter: '2' });
     const release = world.holdAfter(4);
     await tracker.onCompletion(() => {});
-    await until(async () => (await tracker.stats()).problem !== null);
+    await until(async () => (await tracker.stats()).problem?.code === 'rate_limit');
     const refusedAt = world.service.requests.at(-1)?.at ?? 0;
     const refused = world.service.requests.length;
 
     world.fail(null);
     release();
-    await until(async () => (await tracker.stats()).problem === null);
+    await until(async () => (await tracker.stats()).problem?.code !== 'rate_limit');
     const underWay = world.service.requests.length;
     await until(() => world.service.requests.length > underWay);
 
@@ -34,5 +35,34 @@ onOneDatabase((database) => {
     const completions = await collectFrom(tracker);
 
     await until(() => completions.length === 1);
+  });
+
+  test('a process whose key is wrong waits alone, and does not hold the others', async () => {
+    const world = createWorld(database);
+    const healthy = await world.open();
+    await healthy.track(Array.from({ length: 30 }, () => world.service.jobs.start()));
+    await healthy.onCompletion(() => {});
+    await until(async () => (await world.rows('select 1 from FLEET where well_at is not null')).length > 0);
+    const client = new HostedClient({ ...world.service.clientOptions, apiKey: 'wrong', fetch: world.fetch } as HostedClientOptions);
+    const wrong = await world.open({ client });
+    await wrong.onCompletion(() => {});
+
+    await until(() => world.events.some(({ type }) => type === 'problem'));
+    const requests = world.service.requests.length;
+    await until(() => world.service.requests.length > requests + 60);
+
+    expect((await healthy.stats()).problem).toBe(null);
+    expect(world.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+  });
+
+  test('a worker says that the row of fleet is gone', async () => {
+    const { world, tracker } = await openTracker(createWorld(database));
+    await tracker.onCompletion(() => {});
+
+    await world.rows('delete from FLEET');
+
+    await until(() => world.lines.some((line) => line.includes('the row of the table "fleet" is missing, or hidden')));
+    await until(() => world.events.some((event) => event.type === 'problem' && event.code === 'storage'));
+    await expect(tracker.stats()).rejects.toMatchObject({ code: 'storage', reason: 'not_migrated' });
   });
 });
