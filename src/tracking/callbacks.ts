@@ -12,7 +12,7 @@ import type { CallbackHandler, CallbackHint, HandlerOptions } from '../callbacks
 import { HostedResponseError } from '../errors/errors.js';
 import { assumedMaxJobs } from '../protocol/assumptions.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';
-import { type Context, textOf } from './context.js';
+import { type Context, isSet, textOf } from './context.js';
 import { isRefId, isStorableId } from './input.js';
 
 /** Receives callbacks. */
@@ -41,7 +41,7 @@ export function createCallbackDoor(context: Context, heard: () => void, findTrac
     const refusal = row ? textOf(row, 'refusal') : null;
     if (refusal === 'time') throw createLimitError('its signature was used for too many different jobs');
     if (refusal === 'full') throw createLimitError(tooMany);
-    if (row?.is_written === true) heard();
+    if (row && isSet(row, 'is_written')) heard();
   }
 
   return {

@@ -75,6 +75,11 @@ export function numberOf(row: Row, column: string): number {
   return Number(row[column] ?? 0);
 }
 
+/** Reads a flag. Statements return flags as text, because the parsers of an application may read booleans in any way. */
+export function isSet(row: Row, column: string): boolean {
+  return row[column] === true || row[column] === 'true';
+}
+
 /** Reads a column of milliseconds since the epoch. Returns null if the column is null. */
 export function dateOf(row: Row, column: string): Date | null {
   const value = row[column];

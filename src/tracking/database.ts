@@ -51,6 +51,8 @@ async function openOwnPool(connectionString: string): Promise<Database> {
     pool = new Pool({
       connectionString,
       connectionTimeoutMillis: connectMs,
+      // The application may have set other parsers for all connections of `pg`.
+      types: { getTypeParser: () => String },
       keepAlive: true,
       // An idle connection does not keep the process running.
       allowExitOnIdle: true,

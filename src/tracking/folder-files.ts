@@ -11,6 +11,7 @@ import { codeOf, createDamageError, HostedStorageError, toStorageError } from '.
 /** The functions of Node's `fs` that are used. Bun has them too. */
 interface Files {
   existsSync(path: string): boolean;
+  readFileSync(path: string, encoding: 'utf8'): string;
   readdirSync(path: string, options: { readonly recursive: true }): readonly string[];
   statfsSync(path: string): { readonly bavail: number; readonly bsize: number };
 }
@@ -26,6 +27,7 @@ const neededBytes = 20 * 1024 * 1024;
 export async function openLite({ PGlite }: LiteModule, path: string): Promise<Lite> {
   const files = builtinModule('node:fs') as Files;
   const isNew = !files.existsSync(`${path}/PG_VERSION`);
+  if (!isNew) assertMajor(files, path);
   if (isNew && hasTables(files, path)) throw createDamageError({});
   try {
     const lite = new PGlite(path);
@@ -40,6 +42,21 @@ export async function openLite({ PGlite }: LiteModule, path: string): Promise<Li
     if (isNew || codeOf(error) !== null || error instanceof RangeError) throw toStorageError(error);
     throw createDamageError({ cause: error });
   }
+}
+
+/** The major version of PostgreSQL in the versions of PGlite that the package allows. */
+const liteMajor = '18';
+
+/**
+ * Checks the version of a folder: PGlite cannot open those of other major versions.
+ *
+ * @throws {HostedStorageError} when the version is another one.
+ */
+function assertMajor(files: Files, path: string): void {
+  const major = files.readFileSync(`${path}/PG_VERSION`, 'utf8').trim();
+  if (major === liteMajor || !/^\d+$/.test(major)) return;
+  const why = `the folder is of PostgreSQL ${major}, and the installed PGlite is PostgreSQL ${liteMajor}: install the version of PGlite that created the folder, or move its jobs to a new folder`;
+  throw new HostedStorageError('unreachable', why, { retryable: false });
 }
 
 /**

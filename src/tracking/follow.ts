@@ -11,7 +11,7 @@ import { linkIdOf } from '../jobs/version.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { completeMessage, trace } from '../runtime/tracing-channel.js';
 import { type Batches, createBatches } from './batches.js';
-import { type Context, numberOf, textOf } from './context.js';
+import { type Context, isSet, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
 import { isRefId } from './input.js';
 import type { BatchMessage, Poll } from './instruments.js';
@@ -118,7 +118,7 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     assertThere(fleet);
     assertFits(fleet);
     health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'asked_ms'));
-    if (fleet.is_impossible === 'true') isImpossible();
+    if (isSet(fleet, 'is_impossible')) isImpossible();
     if (rows.length > 0) {
       const batch = { jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) };
       report({ type: 'batch', ...batch });
@@ -185,7 +185,7 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     try {
       const counted = row.isLink ? (await counts).find(({ key }) => String(key) === row.key) : undefined;
       // Callbacks mention jobs that are not followed yet if they arrive while `trackLink()` runs.
-      if (counted?.has_heard === true) await database.run(statements.adopt, [row.key]);
+      if (counted && isSet(counted, 'has_heard')) await database.run(statements.adopt, [row.key]);
       const known = counted ? numberOf(counted, 'known') : 0;
       const found = await pollOnce(row, known, context, { health, signal });
       if (found.is === 'ended') await end(row, found);

@@ -13,7 +13,7 @@ import { environments } from '../options.js';
 import type { Clock } from '../runtime/clock.js';
 import { hasMethods, readProperty } from '../runtime/untrusted-objects.js';
 import { check, copyOf, inputObject } from '../validation/check.js';
-import { choice, duration, flag, integer, nonBlank, stringOf } from '../validation/input.js';
+import { choice, duration, flag, integer, stringOf } from '../validation/input.js';
 import type { SqlPool, TrackerEvent } from './types.js';
 
 /** Options of {@link createTracker}. Exactly one of `connectionString`, `pool` and `folder` is required. */
@@ -153,6 +153,12 @@ const schemaName = stringOf(
 // If a folder could also be given as a URL, the same folder could have two locks.
 const folder = stringOf(/^(?=\s*\S)(?:memory:\/\/|(?![a-z-]+:\/\/))/, 'must be a path, or begin with "memory://"');
 
+/** `pg` reads URLs, and the folder of a socket. It takes other forms for the name of a database. */
+const connection = stringOf(
+  /^(?:postgres(?:ql)?:\/\/|socket:|\/)/,
+  'must be a URL, such as "postgresql://USER:PASSWORD@HOST:PORT/DATABASE", or the path of a socket',
+);
+
 const factor = z.custom<number>((value) => typeof value === 'number' && value >= 1 && value <= 10, {
   error: 'must be a number from 1 to 10',
 });
@@ -164,7 +170,7 @@ const sqlPool = z.custom<SqlPool>((value) => hasMethods(value, 'query', 'connect
 const defaultSchema = 'hosted_tracking';
 
 const placeShape = {
-  connectionString: z.optional(nonBlank),
+  connectionString: z.optional(connection),
   pool: z.optional(
     sqlPool.check(z.refine(hasTwoConnections, 'must have at least two connections: set its "max" to 2 or more')),
   ),
@@ -292,7 +298,7 @@ export function readGuardOptions(options: unknown) {
 }
 
 const migrateOptions = inputObject({
-  connectionString: z.optional(nonBlank),
+  connectionString: z.optional(connection),
   pool: z.optional(sqlPool),
   schema: z.optional(schemaName),
   apply: z.optional(flag),

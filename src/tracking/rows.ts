@@ -7,7 +7,7 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { readHandedOver } from './changes.js';
-import { contextOf, dateOf, numberOf, textOf } from './context.js';
+import { contextOf, dateOf, isSet, numberOf, textOf } from './context.js';
 import type { CheckedJob } from './input.js';
 import type { Gauges } from './instruments.js';
 import { kinds, states } from './rules.js';
@@ -117,16 +117,16 @@ export function readTaken(row: Row) {
     linkRefId: textOf(row, 'link_ref_id'),
     lastError: textOf(row, 'last_error') as HostedErrorCode | null,
     /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
-    isProven: row.is_proven === true,
+    isProven: isSet(row, 'is_proven'),
     /** True if the caller tracks the job, or a verified status has named its link. */
-    isLinkProven: row.is_link_proven === true,
+    isLinkProven: isSet(row, 'is_link_proven'),
     /**
      * For a job that only callbacks have mentioned: 0 until a poll has shown that the service knows nothing about the
      * job, or rejects its ids. After that, the number of polls since then, including this poll.
      */
     toldLooks: numberOf(row, 'told_looks'),
     /** True if the deadline has passed. Then this is the last poll, unless it fails. */
-    isLate: row.is_late === true,
+    isLate: isSet(row, 'is_late'),
     /** How many polls have failed after the deadline. */
     lateLooks: numberOf(row, 'late_looks'),
     /** How long ago, in ms, the first of these polls failed. */

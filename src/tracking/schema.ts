@@ -149,6 +149,7 @@ export async function planGuard(sql: Sql, schemaName: string): Promise<readonly 
  */
 export async function openSchema(database: Database, settings: StoredSettings) {
   const { schema, migrate, client } = settings;
+  await assertEncoding(database);
   let found = await look(database, schema);
   if (found === null) {
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
@@ -180,6 +181,19 @@ where environment is null`;
   const rate = settings.maxRequestsPerSecond ?? rateBefore;
   if (rate !== rateBefore) await database.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);
   return { rate, rateBefore, partnerId: found.partner_id === null ? '' : String(found.partner_id) };
+}
+
+/**
+ * Checks the encoding of the database: in another one, some ids and contexts cannot be stored.
+ *
+ * @throws {HostedStorageError} when it is neither UTF8 nor SQL_ASCII.
+ */
+async function assertEncoding(sql: Sql): Promise<void> {
+  const [row] = await sql.run("select current_setting('server_encoding') as encoding");
+  const encoding = String(row?.encoding);
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
+  const why = `the database has the encoding ${encoding}: use one with the encoding UTF8`;
+  throw new HostedStorageError('unreachable', why, { retryable: false });
 }
 
 export function notMigrated(

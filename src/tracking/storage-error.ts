@@ -58,6 +58,13 @@ export function codeOf(error: unknown): string | null {
 /** SQLSTATEs for a table, schema, column or function that does not exist. */
 const absent: ReadonlySet<string> = new Set(['42P01', '3F000', '42703', '42883']);
 
+/** SQLSTATEs of a database that refuses every connection of this role. */
+const refusals: ReadonlyMap<string, string> = new Map([
+  ['28P01', 'the database refused the role or its password'],
+  ['28000', 'the database refused the role'],
+  ['3D000', 'the database does not exist'],
+]);
+
 /** SQLSTATEs for a file that is damaged, cut or missing. */
 const damaged: ReadonlySet<string> = new Set(['XX001', 'XX002', '58P01']);
 
@@ -92,6 +99,9 @@ export function toStorageError(error: unknown): HostedStorageError {
     );
   }
   if (code !== null && damaged.has(code)) return createDamageError(given);
+  const refusal = code === null ? undefined : refusals.get(code);
+  if (refusal !== undefined)
+    return new HostedStorageError('unreachable', `${refusal} (${code})`, { ...given, retryable: false });
   const why =
     code === null
       ? 'the database did not respond'

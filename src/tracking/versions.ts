@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isSet } from './context.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
 import { neededVersion } from './table-changes.js';
@@ -54,7 +55,7 @@ export function assertThere(row: Row | undefined): asserts row is Row {
 export function assertUsable(row: Row | undefined): void {
   assertThere(row);
   assertFits(row);
-  if (row.is_hidden !== 'true') return;
+  if (!isSet(row, 'is_hidden')) return;
   const why =
     'row level security hides rows of the table "tracked" from this role: give it "bypassrls", or switch it off';
   throw new HostedStorageError('not_migrated', why);

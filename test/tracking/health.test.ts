@@ -43,7 +43,11 @@ onOneDatabase((database) => {
     await healthy.track(Array.from({ length: 30 }, () => world.service.jobs.start()));
     await healthy.onCompletion(() => {});
     await until(async () => (await world.rows('select 1 from FLEET where well_at is not null')).length > 0);
-    const client = new HostedClient({ ...world.service.clientOptions, apiKey: 'wrong', fetch: world.fetch } as HostedClientOptions);
+    const client = new HostedClient({
+      ...world.service.clientOptions,
+      apiKey: 'wrong',
+      fetch: world.fetch,
+    } as HostedClientOptions);
     const wrong = await world.open({ client });
     await wrong.onCompletion(() => {});
 

@@ -104,7 +104,7 @@ on conflict (key) do update set
 where ${isBrought} or ${isNewer} or ${isLinked} or t.told_link_ref_id is distinct from ${toldLink}
 returning 1
 )
-select exists (select from known where ended_at is not null and state <> ${states.untracked}) as has_ended,
-  exists (select from written) as is_written, (select refusal from refused) as refusal`,
+select (exists (select from known where ended_at is not null and state <> ${states.untracked}))::text as has_ended,
+  (exists (select from written))::text as is_written, (select refusal from refused) as refusal`,
   };
 }

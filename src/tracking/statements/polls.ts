@@ -110,8 +110,8 @@ export function createPollStatements({
       when not t.is_proven and t.told_looks >= ${maxUnknownLooks - 1} then now() + ${interval(lastLookMs)}
       else least(now() + ${randomWait(longestWait('t.step'))}, case when t.state = ${states.tracking} then deadline end) end
   where key = any(array(select key from chosen))
-  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.last_error, t.is_proven,
-    ${isLinkProven('t')} as is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, ${isLate} as is_late,
+  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.last_error, t.is_proven::text as is_proven,
+    ${isLinkProven('t')}::text as is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, ${isLate}::text as is_late,
     t.step, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, ${milliseconds('t.told_signed_at')} as told_signed_ms,
     case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
@@ -154,7 +154,7 @@ from taken t`,
     countJobs: `select l.key, j.known + n.known as known, j.has_heard
 from ${tracked} l cross join lateral (
   select count(*) filter (where not ${isUnknown('j')})::integer as known,
-    coalesce(bool_or(j.state = ${states.heard} and not ${isUnknown('j')}), false) as has_heard
+    coalesce(bool_or(j.state = ${states.heard} and not ${isUnknown('j')}), false)::text as has_heard
   from ${tracked} j where j.link_ref_id = l.link_ref_id and j.kind = ${kinds.job}
 ) j cross join lateral (
   select count(*)::integer as known from ${tracked} j where j.told_link_ref_id = l.link_ref_id and j.link_ref_id is null
