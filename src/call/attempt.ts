@@ -44,57 +44,30 @@ export interface TokenBucket {
  * needs a new signature. The call takes no tokens from the bucket.
  */
 export interface PartOf {
-  /**
-   * The signatures of all calls of a wait. Null for a confirmation: each of its calls remembers only its own
-   * signatures.
-   */
-  readonly sent: SentSignatures | null;
+  readonly sent?: null;
   /** The problems that the task found in its own options: the call reports them, and sends nothing. Null for none. */
   readonly issues: readonly Issue[] | null;
 }
 
-/**
- * The signatures that were sent recently. The fields are plain arrays to save memory, because each wait has its own
- * record of this type, and there may be a million waits.
- */
-export interface SentSignatures {
-  /** The greatest age, in ms, at which a response is still fresh; false if any age is accepted. */
-  readonly maxAgeMs: number | false;
-  /** The signatures, in the order in which they were sent. */
-  readonly signatures: string[];
-  /** The times that these signatures cover, in ms since the epoch, as they are read from a timestamp. */
-  readonly times: number[];
-  /** The latest time for which a forgotten signature was made, in ms since the epoch. */
-  forgottenUntil: number;
+/** The signature of a request, and the timestamp that it covers. */
+export interface RequestSignature {
+  readonly signature: string;
+  /** The timestamp in the form that is sent: with exactly the characters that were signed. */
+  readonly timestamp: string | number;
+  /** How long before it was sent the request was signed for, in ms. */
+  readonly agoMs: number;
 }
 
-/** A time that a request is signed for, in ms. */
-export interface SigningTime {
-  /** The time since the epoch, by this machine's clock. */
-  readonly time: number;
-  /** How far the time is ahead of now; negative if it is in the past. */
-  readonly leadMs: number;
-  /**
-   * The planned value of `leadMs`. `leadMs` differs if another request already had the planned time.
-   */
-  readonly plannedLeadMs: number;
-}
-
-/** Chooses the time for which each request of one client is signed. */
+/** Chooses the times for which the requests of one client are signed. */
 export interface SigningTimes {
-  /** How long to wait after a collision, in ms. The service then signs for a later time. */
-  readonly passingMs: number;
+  /** Gives the time for a request at `now`, and how long before `now` it is. */
+  next(now: number): { readonly time: number; readonly agoMs: number };
   /**
-   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait. The polls of one wait share one
-   * memory of sent signatures.
+   * Signs later requests for an earlier time, because a response was signed for the time of its request, which was
+   * signed for `agoMs` before it was sent. A service's timestamps are always about equally far from now, so this could
+   * happen again.
    */
-  next(now: number, isPoll: boolean): SigningTime;
-  /**
-   * Gives the time for a request that is sent again after a collision. The request is sent {@link passingMs} after the
-   * collision. `collided` is the time for which both the request and its response were signed. This call may also
-   * change the planned lead of later requests.
-   */
-  nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
+  avoid(agoMs: number): void;
 }
 
 /** A call that has begun. Its input may be invalid. */
@@ -124,8 +97,6 @@ export interface RunningCall<Input = unknown, Output = unknown> extends BegunCal
   readonly begunAt: number;
   /** When `totalTimeoutMs` is over, by the monotonic clock. */
   readonly endsAt: number;
-  /** Every signature that the call has sent. All calls of a wait share one list. */
-  readonly sent: SentSignatures;
 }
 
 /**
@@ -164,8 +135,8 @@ export interface Attempt<Call extends RunningCall = RunningCall> {
   readonly offsetMs: number;
   /** The attempts before this one, oldest first. */
   readonly history: readonly PastAttempt[];
-  /** The time that the attempt is signed for; null until it is signed. */
-  signedFor: SigningTime | null;
+  /** Null until the attempt is signed. */
+  signed: RequestSignature | null;
   progress: 'not sent' | 'sent' | 'answered';
   /** The HTTP status of the response; null until there is a response. */
   status: number | null;
@@ -175,13 +146,8 @@ export interface Attempt<Call extends RunningCall = RunningCall> {
 export interface PastAttempt {
   /** Whether the attempt was sent and may have had an effect. */
   readonly mayHaveActed: boolean;
-  /** The time that the attempt was signed for; null if it was not signed. */
-  readonly signedFor: SigningTime | null;
-  /**
-   * Why another attempt follows: the response was signed for the same time (`'collision'`), the signed time was
-   * corrected (`'clock'`), or the error is retryable.
-   */
-  readonly retriedFor: 'collision' | 'clock' | 'error';
+  /** Whether another attempt follows because it gets another signature, and not because the error is retryable. */
+  readonly isSignedAnew: boolean;
 }
 
 /** The facts about an attempt, for the error that ends it. */

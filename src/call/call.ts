@@ -30,7 +30,7 @@ import {
 import type { Operation } from './operation.js';
 import { createAgeNotice, readResponse } from './response.js';
 import { createTokenBucket, reportFailure, runAttempts } from './retry.js';
-import { createSentSignatures, createSigningTimes, signRequest } from './sign-request.js';
+import { createSigningTimes, signRequest } from './sign-request.js';
 import { send } from './transport.js';
 
 /**
@@ -131,8 +131,7 @@ async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Out
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
 function beginCall<Input, Output>(begun: BegunCall<Input, Output>, given: GivenInput): RunningCall<Input, Output> {
-  const { part, shared } = begun;
-  const { settings } = shared;
+  const { settings } = begun.shared;
   try {
     const checked = checkInput(begun, given);
     // The first attempt begins with the call, so it uses these two times, too.
@@ -143,7 +142,6 @@ function beginCall<Input, Output>(begun: BegunCall<Input, Output>, given: GivenI
       startedAt,
       begunAt: settings.clock.now(),
       endsAt: startedAt + (checked.options.totalTimeoutMs ?? settings.totalTimeoutMs),
-      sent: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
     // By default, an engine records only a few stack frames. The frames of this package would leave no room for the

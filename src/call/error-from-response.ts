@@ -27,7 +27,7 @@ import {
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import { hasBlanks } from '../signing/hmac-sha256.js';
-import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
+import { type Attempt, mayHaveActedBefore, originOf, type RequestSignature } from './attempt.js';
 import { describeSkew } from './clock-skew.js';
 import { adviceToDiagnose } from './connection-failure.js';
 import type { TransportResponse } from './transport.js';
@@ -141,39 +141,17 @@ export function describeWebPage({ call }: Attempt): string {
 }
 
 /**
- * Finds the id that the service gave a request. A service that repeats its input could put a signature into the header
- * of the id. So an id that contains a part of a sent signature is not used.
+ * Finds the id that the service gave a request. A service that repeats its input could put our signature into the header
+ * of the id, so an id with the beginning of the signature is not used.
  */
-export function requestIdIn(headers: Headers, sentSignatures: readonly string[]): string | null {
+export function requestIdIn(headers: Headers, sent: RequestSignature | null): string | null {
   for (const name of assumedRequestIdHeaders) {
     // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
     const id = headers.get(name)?.trim();
     if (id === undefined || !/^[\w.:=+/-]{1,128}$/.test(id)) continue;
-    if (!sentSignatures.some((signature) => hasPartOf(id, signature))) return id;
+    if (sent === null || !id.includes(sent.signature.slice(0, 16))) return id;
   }
   return null;
-}
-
-/**
- * The length of each part of a signature. It is very unlikely that an id contains 8 consecutive characters of a
- * signature by coincidence.
- */
-const partLength = 8;
-
-// Cuts the signature into parts of 8 characters, and searches the id for each part. From any character, the next part
-// begins at most 7 characters later. So 15 consecutive characters contain a whole part.
-function hasPartOf(id: string, signature: string): boolean {
-  if (signature.length < partLength) return id === signature;
-  const [text, secret] = [standardBase64(id), standardBase64(signature)];
-  for (let from = 0; from + partLength <= secret.length; from += partLength) {
-    if (text.includes(secret.slice(from, from + partLength))) return true;
-  }
-  return false;
-}
-
-// The URL-safe alphabet (RFC 4648 §5) has `-` and `_` in place of `+` and `/`.
-function standardBase64(text: string): string {
-  return text.replaceAll('-', '+').replaceAll('_', '/');
 }
 
 function meaningOf(status: number, code: string | null, properties: Properties | null): Meaning | null {

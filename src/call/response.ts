@@ -11,14 +11,13 @@ import { type ErrorFacts, type Issue, maxIssues } from '../errors/hosted-error.j
 import type { SignatureReason, UnusableReason } from '../errors/messages.js';
 import { collectIn } from '../protocol/scalars.js';
 import { durationSince } from '../runtime/clock.js';
-import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
+import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult } from './api-promise.js';
 import type { Attempt, RunningCall, SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, describeWebPage, isWebPage, type Received, requestIdIn } from './error-from-response.js';
 import { reportEvent } from './retry.js';
-import { findSentFor, wasSent } from './sign-request.js';
 import type { TransportResponse } from './transport.js';
 
 /**
@@ -40,7 +39,7 @@ export function readResponse<Input, Output>(
   const durationMs = telemetry.report ? durationSince(attempt.startedAt, settings.clock) : 0;
   const json = parseJson(response.text);
   const properties = isRecord(json) ? json : null;
-  const requestId = requestIdIn(response.headers, call.sent.signatures);
+  const requestId = requestIdIn(response.headers, attempt.signed);
   const received = { response, attempt, requestId };
   reportEvent(call, { type: 'response', attempt: number, status, requestId, durationMs });
   const error = createServiceError(received, properties);
@@ -110,51 +109,27 @@ function verifyResponse(
   { response, attempt }: Received,
   errors: ReadingErrors,
 ): Date | null | Promise<Date | null> {
-  const { operation, sent, shared } = attempt.call;
+  const { signed } = attempt;
+  const { operation, shared } = attempt.call;
   const { maxResponseAgeMs, partnerId, signer, wire } = shared.settings;
-  // The responses of link operations need no signature (§2.4, §5).
-  const isRequired = operation.route.host === 'jobs';
-  const signatures = signaturesIn(properties);
-  // If a response has only our own signature, sent back, it counts as not signed.
-  if (!isRequired && signatures.every((signature) => wasSent(sent, signature))) return null;
-  // Both sides sign with the same key, so anyone who has seen one of our signatures can send it back to us.
-  const rejectsOwn = isRequired && !wire.echoesTimestamp;
-  if (rejectsOwn && signatures.some((signature) => wasSent(sent, signature)))
-    throw errors.createUnverified('reflected');
-  const signed = isRequired
-    ? properties
-    : detachFromPrototype(Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))));
+  const { host } = operation.route;
+  // The responses of link operations need no signature (§2.4, §5). Our own signature, sent back, counts as none.
+  if (host === 'links' && signaturesIn(properties).every((given) => given === signed?.signature)) return null;
   const now = response.receivedAt;
-  const verification = { signer, partnerId, now, maxAgeMs: maxResponseAgeMs };
-  const accept = (signedAt: Date | null): Date | null => {
-    // The signature may be one that was forgotten.
-    if (rejectsOwn && signedAt !== null && signedAt.getTime() <= sent.forgottenUntil) {
-      throw errors.createUnverified('stale');
+  const accept = (verdict: Verdict): Date | null => {
+    if (!verdict.isVerified) throw errors.createUnverified(verdict.reason);
+    const { signedAt, timestamp } = verdict;
+    // Both sides sign with the same key, so anyone who has seen our signature can send it back to us.
+    if (host === 'jobs' && !wire.echoesTimestamp && signed !== null && String(signed.timestamp) === timestamp) {
+      shared.signingTimes[host].avoid(signed.agoMs);
+      throw errors.createUnverified('reflected');
     }
     if (signedAt !== null) shared.noticeAge(signedAt, now);
     return signedAt;
   };
-  return afterVerdict(verifySigned(signed, verification), (verdict) => {
-    if (!verdict.isVerified) throw errors.createUnverified(verdict.reason);
-    const { signedAt } = verdict;
-    const own = rejectsOwn ? findSentFor(sent, signedAt) : undefined;
-    if (own === undefined) return accept(signedAt);
-    // The response was signed for the time of a request. Where our own signature would be accepted in its place, the
-    // given one may be ours in another spelling.
-    return afterVerdict(verifySigned({ timestamp: signed.timestamp, signature: own }, verification), (ownVerdict) => {
-      if (ownVerdict.isVerified) throw errors.createUnverified('reflected');
-      if (ownVerdict.reason === 'signer threw') throw errors.createUnverified(ownVerdict.reason);
-      return accept(signedAt);
-    });
-  });
-}
-
-/** Waits for a verdict only if it is a promise, because waiting would take another turn of the engine's queue. */
-function afterVerdict<T>(
-  verdict: Verdict | Promise<Verdict>,
-  next: (verdict: Verdict) => T | Promise<T>,
-): T | Promise<T> {
-  return verdict instanceof Promise ? verdict.then(next) : next(verdict);
+  const verdict = verifySigned(properties, { signer, partnerId, now, maxAgeMs: maxResponseAgeMs });
+  // A value is not awaited, because that would take another turn of the engine's queue.
+  return verdict instanceof Promise ? verdict.then(accept) : accept(verdict);
 }
 
 /** Creates the errors about a response or a callback that is being read. */

@@ -75,14 +75,14 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttemp
   if (!isHostedError(error)) throw error;
   const retry = chooseRetry(error, failed);
   if (retry === null) throw error;
-  const { delayMs, retriedFor } = retry;
+  const { delayMs, isSignedAnew } = retry;
   reportEvent(call, { type: 'retry', attempt: number, delayMs, reason: error.code });
   // The pause and the start of the next attempt may fail, too. If one of them fails, the outcome of the call depends on
   // whether an attempt so far may have had an effect.
   const mayHaveActed = mayHaveHadEffect(error);
   failed.progress = mayHaveActed ? 'sent' : 'not sent';
-  if (delayMs > 0 || retriedFor === 'error') await pause(call, delayMs, error);
-  return { mayHaveActed, signedFor: failed.signedFor, retriedFor };
+  if (!isSignedAnew) await pause(call, delayMs, error);
+  return { mayHaveActed, isSignedAnew };
 }
 
 /**
@@ -106,7 +106,7 @@ function beginAttempt<Call extends RunningCall>(call: Call, history: readonly Pa
     begunAt: history.length > 0 ? clock.now() : call.begunAt,
     offsetMs: skew.offsetMs,
     history,
-    signedFor: null,
+    signed: null,
     progress: 'not sent',
     status: null,
   };
@@ -162,21 +162,19 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt) {
   // real error.
   if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
   // A retry for a new signature takes no tokens, because the service did not fail. A call makes only one such retry.
-  return retry.retriedFor !== 'error' || shared.retryTokens.take() ? retry : null;
+  return retry.isSignedAnew || shared.retryTokens.take() ? retry : null;
 }
 
-// A new signature helps in two cases. In the first case, the service signed its response for the time of our request,
-// so request and response have the same signature. This can happen by chance, and the retry is signed for a different
-// time. In the second case, the service rejected the time that we signed, and now the correct time is known.
+// A new signature helps in two cases. In the first case, the response was signed for the time of our request. This can
+// happen by chance, and from now on the client signs for another time. In the second case, the service rejected the time
+// that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt) {
   const { operation, part, shared } = attempt.call;
-  const isResigned = attempt.history.some(({ retriedFor }) => retriedFor !== 'error');
-  if (isResigned || (isLast(attempt) && part === undefined)) return null;
-  const { passingMs } = shared.signingTimes[operation.route.host];
-  if (isReflected(error)) return { delayMs: passingMs, retriedFor: 'collision' } as const;
-  const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
+  const wasSignedAnew = attempt.history.some(({ isSignedAnew }) => isSignedAnew);
+  if (wasSignedAnew || (isLast(attempt) && part === undefined)) return null;
   const isRepeatable = assumedRepeatable[operation.name] || !error.mayHaveActed;
-  return isTimeCorrected && isRepeatable ? ({ delayMs: 0, retriedFor: 'clock' } as const) : null;
+  const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
+  return isReflected(error) || (isTimeCorrected && isRepeatable) ? { delayMs: 0, isSignedAnew: true } : null;
 }
 
 function chooseRepeat(error: AnyHostedError, attempt: Attempt) {
@@ -187,7 +185,7 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt) {
   // reject an earlier retry, and a long sleep would look like a call that hangs.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
-  return { delayMs: Math.max(drawnMs, retryAfterMs), retriedFor: 'error' } as const;
+  return { delayMs: Math.max(drawnMs, retryAfterMs), isSignedAnew: false };
 }
 
 function isLast({ number, call }: Attempt): boolean {

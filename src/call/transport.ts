@@ -13,11 +13,17 @@ import { lazy } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { type Attempt, factsOf, originOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
+import {
+  type Attempt,
+  factsOf,
+  originOf,
+  outcomeWithoutResponse,
+  type RequestSignature,
+  type RunningCall,
+} from './attempt.js';
 import { type ConnectionFailure, describeConnectionFailure, explainFailure } from './connection-failure.js';
 import type { Encoded } from './operation.js';
 import { reportEvent } from './retry.js';
-import type { RequestSignature } from './sign-request.js';
 
 /** A response, usable or not. */
 export interface TransportResponse extends ReceivedResponse {

@@ -155,7 +155,7 @@ export class HostedResponseError extends HostedError {
  *   true, it was used for more jobs at once than `maxJobsPerSignature` or a tracker allows;
  * - `'unkeyed'`: it is a digest that anyone can compute without a key;
  * - `'stale'`: its timestamp is too far in the past or in the future, or it is older than what was seen of its job;
- * - `'reflected'`: it is the signature of our own request.
+ * - `'reflected'`: it covers the very timestamp of its own request, so it may be our own signature, sent back.
  *
  * @see [§5](../../docs/protocol.md#5-authentication) of docs/protocol.md
  */

@@ -6,9 +6,7 @@
  */
 
 import type { ResponseInfo } from '../call/api-promise.js';
-import type { SentSignatures } from '../call/attempt.js';
 import type { Started } from '../call/call.js';
-import { createSentSignatures } from '../call/sign-request.js';
 import { type AnyHostedError, HostedPollTimeoutError, HostedSignatureError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
@@ -51,8 +49,6 @@ export interface Wait<J = unknown> extends JobRef, Due {
   lastStatus: PendingJob | null;
   /** When the newest status of the wait was signed. Usually, this is the date of `lastStatus`, which takes no memory. */
   newestSignedAt: Date | null;
-  /** The signatures that all polls have sent; null before the first poll. */
-  sent: SentSignatures | null;
   /** The trace of the wait. Null if the tracing channel of waits has no subscriber, or if the wait has ended. */
   trace: WaitTrace | null;
 }
@@ -102,7 +98,6 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
       wasFound: false,
       lastStatus: null,
       newestSignedAt: null,
-      sent: null,
       trace: openChannel('wait')?.hasSubscribers ? beginWaitTrace(telemetry.calls) : null,
     };
   }
@@ -144,16 +139,12 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     const options = { ...plan.call, totalTimeoutMs, signal } as CallOptions;
     // The call rejects an id in the place of a job.
     const query = typeof wait.job === 'string' ? wait.job : { ...idsOf(wait), ...plan.flags };
-    wait.sent ??= createSentSignatures(settings.maxResponseAgeMs);
     let at: number;
     let step: Step;
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      const { data, response } = await call(jobStatus, query, options, {
-        sent: wait.sent,
-        issues: null,
-      }).withResponse();
+      const { data, response } = await call(jobStatus, query, options, { issues: null }).withResponse();
       assertNotOlder(wait, data, response);
       status = data;
       at = Math.floor(clock.elapsed());
@@ -168,9 +159,6 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
       const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
       step = isCutOff ? createExpiredStep(wait, null, at) : handleError(wait, error, at);
     }
-    // The lists are copied to their exact size. A list that has grown keeps room for 16 more entries: for each waiting
-    // job, this would take 240 bytes.
-    wait.sent = { ...wait.sent, signatures: [...wait.sent.signatures], times: [...wait.sent.times] };
     report(wait, { at, status, error, over: step.over || wait.isExpiring });
     return step;
   }

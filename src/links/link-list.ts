@@ -111,7 +111,7 @@ export function createLinkList(
   const { page, prefetch = 0, maxPages = Number.POSITIVE_INFINITY, ...others } = data ?? {};
   const call = others as CallOptions;
   const { signal } = call;
-  const fetch = data ? fetchValid : () => fetchValid({}, {}, { sent: null, issues });
+  const fetch = data ? fetchValid : () => fetchValid({}, {}, { issues });
   let sharedPage: Promise<FetchedPage> | undefined;
   let firstPagePromise: ApiPromise<LinkPage> | undefined;
   let isShared = false;

@@ -37,8 +37,8 @@ export interface WireOptions {
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written. A Unix timestamp is sent as a number, and signed as its
-   * decimal digits. With `'epoch-s'` (whole seconds), the signed time of a request is a few seconds in the past. For
-   * the polls of a wait, this time is also rounded down to a multiple of ten seconds. Default `'iso'`.
+   * decimal digits. With `'epoch-s'` (whole seconds), the signed time of a request is a few seconds in the past. Default
+   * `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /** The name of the field with the signature of a job status request. Default `'sec_key'`. */

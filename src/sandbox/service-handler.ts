@@ -202,11 +202,12 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
   /** The properties that sign a request now. */
   async function sign(environment: Environment, operation: OperationName | null, body: Body) {
     const { wire, partnerId } = signing;
-    const { sent, signed } = writeTimestamp(Date.now(), operation === 'jobs.status' ? 'jobs' : 'links', wire);
+    const timestamp = writeTimestamp(Date.now(), operation === 'jobs.status' ? 'jobs' : 'links', wire);
+    const signature = await signing.sign(environment, String(timestamp), partnerId);
     return {
       partner_id: body.partner_id ?? partnerId,
-      timestamp: sent,
-      [signaturePropertyOf(body, operation ?? 'links.get', wire)]: await signing.sign(environment, signed, partnerId),
+      timestamp,
+      [signaturePropertyOf(body, operation ?? 'links.get', wire)]: signature,
     };
   }
 }

@@ -8,25 +8,18 @@ import { clientOf, operations, type Reply, rejection, sign } from '../support/fa
 
 const [, , get] = operations;
 const signature = sign('2026-01-02T03:04:05.678Z');
-const urlSafe = signature.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-const idOf = (value: string, signatures: readonly string[] = [signature]) =>
-  requestIdIn(new Headers({ 'x-request-id': value }), signatures);
-
-test('the signature under test has what other spellings of base64 write differently', () => {
-  expect(signature).toHaveLength(44);
-  expect(signature).toMatch(/[+/].*=$/);
-});
+const signedWith = (text: string) => ({ signature: text, timestamp: '2026-01-02T03:04:05.678Z', agoMs: 0 });
+const idOf = (value: string, sent: string = signature) =>
+  requestIdIn(new Headers({ 'x-request-id': value }), signedWith(sent));
 
 test.each<[string, string]>([
   ['as it is', signature],
   ['between blanks', ` ${signature}\t`],
   ['without its padding', signature.slice(0, -1)],
-  ['in the alphabet of URLs', urlSafe],
   ['after a prefix', `req-1.${signature}`],
   ['before a suffix', `${signature}:req-1`],
-  ['in the middle', `req-1=${urlSafe}=1`],
+  ['in the middle', `req-1=${signature}=1`],
   ['twice', signature + signature],
-  ['without its first half', signature.slice(22)],
   ['without its second half', signature.slice(0, 22)],
   ['in quotes', `"${signature}"`],
   ['percent-encoded', encodeURIComponent(signature)],
@@ -35,41 +28,23 @@ test.each<[string, string]>([
   expect(idOf(value)).toBeNull();
 });
 
-test('no 15 characters in a row of a signature are shown', () => {
-  for (let from = 0; from + 15 <= signature.length; from++) expect(idOf(signature.slice(from, from + 15))).toBeNull();
-});
-
 test.each([
   'req-1',
   'f47ac10b-58cc-4372-a567-0e02b2c3d479',
   'Root=1-67891233-abcdef012345678912345678',
-  `req-${signature.slice(3, 10)}`,
-])('a request id that shares no more than a few characters with our signature is shown: %s', (value) => {
+  `req-${signature.slice(0, 15)}`,
+])('a request id without the first 16 characters of our signature is shown: %s', (value) => {
   expect(idOf(value)).toBe(value);
 });
 
-test('a request id is held against every signature that was sent', () => {
-  const other = sign('2026-01-02T03:04:05.679Z');
-
-  for (const sent of [
-    [signature, other],
-    [other, signature],
-  ]) {
-    expect(idOf(signature, sent)).toBeNull();
-    expect(idOf(other, sent)).toBeNull();
-  }
-  expect(idOf(other, [signature])).toBe(other);
-  expect(idOf('req-1', [])).toBe('req-1');
+test('a short signature, which a signer may make, drops every id that has it', () => {
+  expect(idOf('abc', 'abc')).toBeNull();
+  expect(idOf('req-abc-1', 'abc')).toBeNull();
+  expect(idOf('ab', 'abc')).toBe('ab');
 });
 
-test('a signature of a few characters, which a signer may make, drops an id that equals it and no other', () => {
-  expect(idOf('abc', ['abc'])).toBeNull();
-  expect(idOf('abcd', ['abc'])).toBe('abcd');
-  expect(idOf('req-1', [''])).toBe('req-1');
-});
-
-test.each(['ab+cdefg', 'ab/cdefg'])('%s, which is all of a signature, is found in the alphabet of URLs', (short) => {
-  expect(idOf(`req.${short.replace('+', '-').replace('/', '_')}`, [short])).toBeNull();
+test('a request id is shown where nothing was signed', () => {
+  expect(requestIdIn(new Headers({ 'x-request-id': 'req-1' }), null)).toBe('req-1');
 });
 
 test.each(['two words', '"req-1"', 'req-1"', '<req-1', 'req-1\u00e9', '', 'a'.repeat(129)])(
@@ -83,16 +58,10 @@ test('a request id of 128 characters is shown', () => {
   expect(idOf('a'.repeat(128))).toBe('a'.repeat(128));
 });
 
-test('a signature of eight characters drops every id that has it', () => {
-  expect(idOf('abcdefgh', ['abcdefgh'])).toBeNull();
-  expect(idOf('req-abcdefgh-1', ['abcdefgh'])).toBeNull();
-  expect(idOf('abcdefg', ['abcdefgh'])).toBe('abcdefg');
-});
-
 test('the next header with an id is taken where the first one carries our signature', () => {
   const headers = new Headers({ 'x-request-id': signature, 'x-correlation-id': 'req-1' });
 
-  expect(requestIdIn(headers, [signature])).toBe('req-1');
+  expect(requestIdIn(headers, signedWith(signature))).toBe('req-1');
 });
 
 const echoes: readonly [string, (signature: string) => string][] = [
@@ -144,6 +113,6 @@ test.each(echoes)(
     const shown = [...errors, ...events, ...lines]
       .map((each) => inspect(each, { depth: 9 }) + JSON.stringify(each))
       .join();
-    for (const { body } of sent) expect(shown).not.toContain(String(body.signature).slice(0, 15));
+    for (const { body } of sent) expect(shown).not.toContain(String(body.signature).slice(0, 16));
   },
 );

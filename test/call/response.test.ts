@@ -573,24 +573,6 @@ test.each(linkOperations)('$name takes its own signature coming back for none', 
   await expect(call(client)).resolves.toBeDefined();
 });
 
-test.each(linkOperations.flatMap((operation) => [true, false].map((echoes) => ({ ...operation, echoes }))))(
-  '$name trusts or not what stands beside its own signature coming back (echoesTimestamp: $echoes)',
-  async ({ answer, call, echoes }) => {
-    const beside =
-      (signature: string): Reply =>
-      ({ body }) =>
-        Response.json({ ...answer(), timestamp: iso(-1_000), signature, sec_key: body.signature });
-    const wire = { echoesTimestamp: echoes };
-    const { client } = clientOf([beside(sign(iso(-1_000))), beside(sign(iso(-2_000)))], { wire });
-
-    const answered = await call(client);
-    const error = await rejection(call(client));
-
-    expect(answered).toBeDefined();
-    expect(error).toMatchObject({ code: 'signature', reason: 'mismatch', outcome: 'answered' });
-  },
-);
-
 // About what was asked ------------------------------------------------------
 
 const otherJob: readonly [string, object, string][] = [

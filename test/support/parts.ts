@@ -4,7 +4,6 @@ import type { HostedClientOptions } from 'hosted-client';
 import type { PartOf } from '../../src/call/attempt.js';
 import { createCall } from '../../src/call/call.js';
 import { createClockSkew } from '../../src/call/clock-skew.js';
-import { createSentSignatures } from '../../src/call/sign-request.js';
 import { createTelemetry } from '../../src/events.js';
 import { jobStatus } from '../../src/jobs/operations.js';
 import { checkOptions, createSettings } from '../../src/settings.js';
@@ -25,7 +24,5 @@ export function partsOf(replies: Reply | readonly Reply[], options: Partial<Host
   return {
     poll: (part?: PartOf) => call(jobStatus, query, undefined, part).withResponse(),
     sent: service.sent,
-    /** What the polls of one wait share. */
-    createWait: (): PartOf => ({ sent: createSentSignatures(settings.maxResponseAgeMs), issues: null }),
   };
 }
