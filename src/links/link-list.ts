@@ -14,7 +14,7 @@ import { withSignals } from '../runtime/clock.js';
 import { isRecord, readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, integer } from '../validation/input.js';
-import { type FetchedPage, type PageSource, type PlacedPage, placePage, walkPages } from './paging.js';
+import { type PageSource, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
 
 /** Options of {@link Links.list}. */
@@ -30,9 +30,8 @@ export interface ListOptions extends CallOptions {
 }
 
 /**
- * The links of an account. Nothing is sent before the first await or iteration. The first iteration and all awaits of
- * the list share one request for the first page. Every later iteration fetches the first page again. `totalTimeoutMs`
- * applies to each page.
+ * The links of an account. Nothing is sent before the first await or iteration. All awaits of the list share one request
+ * for the first page. Every iteration fetches all pages. `totalTimeoutMs` applies to each page.
  *
  * If links are created during the iteration, a link that was already read can appear again on the next page. This
  * duplicate is dropped, so a page can be empty. If a link appears again two or more pages later, the iteration yields
@@ -51,8 +50,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   /**
    * Iterates every page, in order.
    *
-   * @returns An async iterable of the pages. The first iteration and all awaits of the list share one request for the
-   *   first page. Later iterations fetch the first page again.
+   * @returns An async iterable of the pages. Every iteration fetches all pages.
    * @throws {HostedResponseError} when the pages do not advance (`paging`). The iteration throws this error.
    *
    * @example Page by page
@@ -112,24 +110,12 @@ export function createLinkList(
   const call = others as CallOptions;
   const { signal } = call;
   const fetch = data ? fetchValid : () => fetchValid({}, {}, { issues });
-  let sharedPage: Promise<FetchedPage> | undefined;
   let firstPagePromise: ApiPromise<LinkPage> | undefined;
-  let isShared = false;
   let delivered: unknown;
-
-  function fetchSharedPage(): Promise<FetchedPage> {
-    sharedPage ??= fetch({ page }, call);
-    return sharedPage;
-  }
-
-  // This page belongs to one iteration, so its request is aborted when that iteration ends.
-  function fetchOwnPage(stop: AbortSignal): Promise<FetchedPage> {
-    return withSignals([signal, stop], (combined) => fetch({ page }, { ...call, signal: combined }));
-  }
 
   function readFirstPage(): ApiPromise<LinkPage> {
     firstPagePromise ??= createApiPromise(
-      fetchSharedPage().then((fetched) => {
+      fetch({ page }, call).then((fetched) => {
         const placed = placePage(fetched, { page, after: null }, firstPage);
         return { data: toLinkPage(placed), response: fetched.response };
       }),
@@ -139,8 +125,7 @@ export function createLinkList(
 
   // A generator sends nothing until its iteration begins.
   async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
-    const first = isShared ? fetchOwnPage(stop) : fetchSharedPage();
-    isShared = true;
+    const first = withSignals([signal, stop], (combined) => fetch({ page }, { ...call, signal: combined }));
     try {
       const fetchNext = (number: number, ending: AbortSignal) => fetch({ page: number }, { ...call, signal: ending });
       yield* walkPages({ fetch: fetchNext, firstPage, first, page, prefetch, maxPages, signal, stop });

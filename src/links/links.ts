@@ -12,7 +12,7 @@ import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
-import { createFirstPage, type PageSource } from './paging.js';
+import type { PageSource } from './paging.js';
 import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink, VerificationMethod } from './types.js';
 
 /** Hosted verification links (docs/protocol.md §2.2, §4.1 to §4.4). */
@@ -211,7 +211,7 @@ export function createLinks(start: Start): Links {
   const call = callAfter(start);
   const warnOfUser = createUserWarning();
   const pages: PageSource = {
-    firstPage: createFirstPage(() => start().settings.wire.firstPage),
+    firstPage: () => start().settings.wire.firstPage,
     fetch: (...given) => call(listLinks, ...given).withResponse(),
   };
   return {

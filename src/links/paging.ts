@@ -25,8 +25,10 @@ export interface PageSource {
   readonly fetch: (query: unknown, options: CallOptions | undefined, part?: PartOf) => Promise<FetchedPage>;
 }
 
-/** A page with its place in a walk. Links that the previous page also had are left out. */
+/** A page with its place in a walk. */
 export interface PlacedPage {
+  readonly fetched: FetchedPage;
+  /** The links of the page that the previous page did not have. */
   readonly links: readonly Link[];
   readonly meta: PageMeta;
   /** The number of the next page; null if this is the last page. */
@@ -37,31 +39,11 @@ export interface PlacedPage {
   readonly seen: SeenPages;
 }
 
-/** The client's knowledge of the number of the first page of a list. */
-export type FirstPage = ReturnType<typeof createFirstPage>;
-
-/** Creates a {@link FirstPage}. The option is read when a page is there, because a lazy client may not have started. */
-export function createFirstPage(readOption: () => 'auto' | 0 | 1) {
-  /** The number in the client's options; null if the client learns it from a response. */
-  const configured = () => {
-    const option = readOption();
-    return option === 'auto' ? null : option;
-  };
-  let learnt: number | null = null;
-  // The first iteration of a list and its awaits share a first page, so `learn` may run twice for this page. Only the
-  // first run counts, because another list may have learned a newer number since then.
-  const learntFrom = new WeakSet<FetchedPage>();
-  return {
-    configured,
-    /** The number; null while it is not known. */
-    current: () => configured() ?? learnt,
-    /** Learns the number from a first page. Each first page replaces the number, because a service may change it. */
-    learn: (page: FetchedPage) => {
-      if (!learntFrom.has(page)) learnt = page.data.meta.currentPage;
-      learntFrom.add(page);
-    },
-  };
-}
+/**
+ * Gives the option `wire.firstPage`. It is called only when a page is there, because a lazy client may not have started
+ * before.
+ */
+export type FirstPage = () => 'auto' | 0 | 1;
 
 /**
  * Finds the place of a page in a walk, and the number of the next page.
@@ -77,7 +59,8 @@ export function placePage(
   firstPage: FirstPage,
 ): PlacedPage {
   const { links, meta } = fetched.data;
-  const configured = firstPage.configured();
+  const option = firstPage();
+  const configured = option === 'auto' ? null : option;
   if (page !== undefined && meta.currentPage !== page) {
     throw createPageError(fetched, 'meta.currentPage', `must be ${page}, the requested page`);
   }
@@ -93,19 +76,12 @@ export function placePage(
     const expected = configured === null ? meta.currentPage <= 1 : meta.currentPage === configured;
     if (!expected)
       throw createPageError(fetched, 'meta.currentPage', `must be ${configured ?? '0 or 1'} on the first page`);
-    firstPage.learn(fetched);
   }
-  const knownBase = after?.base ?? null;
-  const base = knownBase ?? (page === undefined ? meta.currentPage : firstPage.current());
-  // If pages are now counted from another number, the walk would miss a page, or stop too early.
-  if (knownBase !== null && firstPage.current() !== knownBase) {
-    const now = `must be counted from ${knownBase}, as when the walk began, but is now counted from ${firstPage.current()}`;
-    throw createPageError(fetched, 'meta.currentPage', now);
-  }
+  const base = after?.base ?? configured ?? (page === undefined ? meta.currentPage : null);
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
   const { newLinks, seen, problem } = comparePage(links, after?.seen ?? noPages, { isLast: next === null });
   if (problem !== null) throw createPageError(fetched, 'links', problem);
-  return { links: newLinks, meta, next, base, seen };
+  return { fetched, links: newLinks, meta, next, base, seen };
 }
 
 // While the number of the first page is not known, a page after the last one may be requested. It is empty and ends the

@@ -25,7 +25,7 @@ export interface WireOptions {
   /** The last path segment of the list operation (docs/protocol.md §4.4). Default `'list'`. */
   listMarker?: string;
   /**
-   * The number of the first page. With `'auto'`, the client learns the number from the first page of each list. Default
+   * The number of the first page. With `'auto'`, each walk of the list takes the number of its own first page. Default
    * `'auto'`.
    */
   firstPage?: 'auto' | 0 | 1;

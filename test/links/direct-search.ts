@@ -3,7 +3,7 @@
 import type { Link } from 'hosted-client';
 import { decodePage } from '../../src/links/decode.js';
 import { findLink } from '../../src/links/find-link.js';
-import { createFirstPage, type FetchedPage } from '../../src/links/paging.js';
+import type { FetchedPage } from '../../src/links/paging.js';
 import type { Pager, WirePage } from './page-service.js';
 
 export interface DirectSearch {
@@ -28,7 +28,7 @@ export async function search(pager: Pager, { query, maxPages, firstPage }: Direc
     query,
     { maxPages },
     {
-      firstPage: createFirstPage(() => firstPage),
+      firstPage: () => firstPage,
       fetch: (given) => fetch((given as { page?: number }).page),
     },
   ).catch((error: Error) => error);

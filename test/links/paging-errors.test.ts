@@ -94,17 +94,6 @@ test('a list that no caller awaits or iterates leaves no unhandled rejection, ba
 
 // Errors ----------------------------------------------------------------------
 
-test('an error of the first page is that of every way to use the list', async () => {
-  const { client, sent } = serve(() => Response.json({ error: 'trouble' }, { status: 503 }));
-  const list = client.links.list();
-
-  const awaited = await rejection(list, HostedServerError);
-  const walked = await walk(list);
-
-  expect(walked).toEqual({ refs: [], error: awaited });
-  expect(sent).toHaveLength(1);
-});
-
 test('after an error a new iteration asks anew', async () => {
   const { client } = serve((page, before) =>
     before === 0 ? Response.json({ error: 'trouble' }, { status: 503 }) : book(names(3))(page, before),
