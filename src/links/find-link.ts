@@ -5,12 +5,11 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedValidationError, isHostedError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, integer, nonBlank, validDate } from '../validation/input.js';
-import { createKnownPages, latestTime, timeOf } from './known-pages.js';
-import { createPageError, type PageSource, placePage } from './paging.js';
+import { createPageError, type FetchedPage, type PageSource, walkPages } from './paging.js';
 import type { Link } from './types.js';
 
 const linkQuery = inputObject({
@@ -24,60 +23,101 @@ const linkQuery = inputObject({
   ),
 );
 
-const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(1)) });
+// The list is read at least twice.
+const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(2)) });
+
+/** How many pages are fetched ahead. */
+const prefetch = 4;
 
 /**
- * Reads pages until it is certain which link is the newest that matches, or that none does.
+ * Reads the whole list until two readings in a row agree: the second one has every link of the first one, and as many
+ * links as the list says. A link can escape a reading only if it moves to a page that was already read. It does so if it
+ * moves itself, or if another link is removed, and the two readings then differ.
  *
  * @throws {HostedValidationError} when the query or the options are invalid.
- * @throws {HostedResponseError} when the pages do not show this.
+ * @throws {HostedResponseError} when the result is not certain.
  */
-export async function findLink(
-  query: unknown,
-  options: unknown,
-  { firstPage, fetch }: PageSource,
-): Promise<Link | null> {
+export async function findLink(query: unknown, options: unknown, source: PageSource): Promise<Link | null> {
   const { criteria, maxPages, call } = readSearch(query, options);
-  const pages = createKnownPages(maxPages);
-  const matches = new Map<string, Link>();
-  let fetched = await fetch({}, call);
-  let { links, meta } = placePage(fetched, { page: undefined, after: null }, firstPage);
-  for (let count = 1; ; count++) {
-    pages.add(links, meta);
-    for (const link of links) if (criteria.mayMatch(link)) matches.set(link.refId, link);
-    const newest = findNewest(matches);
-    const limit = Math.max(criteria.createdAfter, newest ? timeOf(newest) : Number.NEGATIVE_INFINITY);
+  let left = maxPages;
+  const fetch: PageSource['fetch'] = (...given) => {
+    left -= 1;
+    return source.fetch(...given);
+  };
+  const read = (most: number) => readList({ ...source, fetch }, { criteria, call, maxPages: most });
 
-    const verdict = pages.judge(limit);
-    if (verdict === 'contradictory') throw createPageError(fetched, 'meta.totalCount', mustBeCounted);
-    if (verdict === 'enough') {
-      const problem = newest && findProblem(newest, matches, criteria);
-      if (problem) throw createPageError(fetched, problem.path, problem.message, 'shape');
-      return newest;
+  let earlier = await read(Math.floor(maxPages / 2));
+  for (;;) {
+    if (earlier.pages > left) throw createPageError(earlier.lastPage, 'links', mustBeStable);
+    const latest = await read(left);
+    if ([...earlier.refIds].every((refId) => latest.refIds.has(refId))) {
+      const { size } = latest.refIds;
+      const { fewest, most, lastPage } = latest;
+      if (size < fewest || size > most) throw createPageError(lastPage, 'meta.totalCount', mustBeCounted);
+      // If links were added during the reading, the list is read again: it may have passed one of them by.
+      if (size === most) return findNewest(latest, criteria);
     }
-    if (count >= maxPages) {
-      const advice = Number.isFinite(criteria.createdAfter) ? 'a later' : 'a';
-      const missing = `must all be read, or be in the order of their dates: the link may be on a page that was not read, or that changed meanwhile; pass ${advice} "createdAfter", or a larger "maxPages" (${2 * pages.count() - 1} if the list does not change)`;
-      throw createPageError(fetched, 'links', missing);
-    }
-
-    const page = pages.next(limit);
-    try {
-      fetched = await fetch({ page }, call);
-      ({ links, meta } = placePage(fetched, { page, after: null }, firstPage));
-    } catch (error) {
-      // A service may respond with an error if there is no page after the last one.
-      if (page < pages.end() || !hasResponse(error)) throw error;
-      [links, meta] = [[], { ...meta, currentPage: page }];
-    }
+    earlier = latest;
   }
 }
 
-/** Whether the service responded, but not with a usable page. */
-function hasResponse(error: unknown): boolean {
-  return isHostedError(error) && (error.outcome === 'refused' || error.outcome === 'answered');
+/** What one reading of the list has shown. */
+interface Reading {
+  readonly refIds: ReadonlySet<string>;
+  /** The links that may match. */
+  readonly matches: readonly Link[];
+  /** How many links the list had when the reading began, and the most that it had since then. */
+  readonly fewest: number;
+  readonly most: number;
+  readonly pages: number;
+  readonly lastPage: FetchedPage;
 }
 
+interface ReadingPlan {
+  readonly criteria: Criteria;
+  readonly call: CallOptions;
+  readonly maxPages: number;
+}
+
+/** @throws {HostedResponseError} when the list has more than `maxPages` pages. */
+async function readList({ firstPage, fetch }: PageSource, plan: ReadingPlan): Promise<Reading> {
+  const { criteria, call, maxPages } = plan;
+  const first = await fetch({}, call);
+  assertFewPages(first, maxPages);
+  const links = new Map<string, Link>();
+  const counts: number[] = [];
+  let lastPage = first;
+  const pages = walkPages({
+    fetch: (page, signal) => fetch({ page }, { ...call, signal }),
+    firstPage,
+    first: Promise.resolve(first),
+    page: undefined,
+    prefetch,
+    maxPages,
+    signal: call.signal,
+    stop: new AbortController().signal,
+  });
+  for await (const { fetched, next } of pages) {
+    lastPage = fetched;
+    counts.push(fetched.data.meta.totalCount);
+    for (const link of fetched.data.links) links.set(link.refId, link);
+    // The list may have grown since its first page was read.
+    if (next !== null && counts.length === maxPages) assertFewPages(fetched, 0);
+  }
+  const matches = [...links.values()].filter(criteria.mayMatch);
+  const [fewest = 0] = counts;
+  return { refIds: new Set(links.keys()), matches, fewest, most: Math.max(...counts), pages: counts.length, lastPage };
+}
+
+function assertFewPages(page: FetchedPage, maxPages: number): void {
+  const { totalPages } = page.data.meta;
+  if (totalPages <= maxPages) return;
+  const message = `must be at most half of "maxPages", because the list is read twice: pass a "maxPages" of ${2 * totalPages} or more, or look for the link with links.list()`;
+  throw createPageError(page, 'meta.totalPages', message);
+}
+
+const mustBeStable =
+  'must be the same when the list is read again, but links were added or removed: search again, or pass a larger "maxPages"';
 const mustBeCounted =
   'must be the number of links on all pages: otherwise, the link that you look for may be on none of them; search again, or look for it with links.list()';
 const mustDiffer =
@@ -87,19 +127,31 @@ const mustBeDated =
 const mustBeSent =
   'must have the name and the users that you look for: otherwise, a link without them may be the one; look at the newest links with links.list()';
 
-function findNewest(matches: ReadonlyMap<string, Link>): Link | null {
-  let newest: Link | null = null;
-  for (const link of matches.values()) if (newest === null || timeOf(link) > timeOf(newest)) newest = link;
+function findNewest({ matches, lastPage }: Reading, { isMatch, createdAfter }: Criteria): Link | null {
+  const [newest, ...others] = matches.toSorted((one, other) => timeOf(other) - timeOf(one));
+  if (newest === undefined) return null;
+  const rivals = others.filter((link) => latestTime(link) >= timeOf(newest));
+  const fail = (path: string, message: string) => createPageError(lastPage, path, message, 'shape');
+  if (![newest, ...rivals].every(isMatch)) throw fail('links[]', mustBeSent);
+  if (rivals.length > 0) throw fail('links[].created_at', mustDiffer);
+  // The second that a date may lack is less than the difference between two clocks.
+  if (createdAfter - timeOf(newest) >= 1_000) throw fail('links[].created_at', mustBeDated);
   return newest;
 }
 
-function findProblem(newest: Link, matches: ReadonlyMap<string, Link>, { isMatch, createdAfter }: Criteria) {
-  const time = timeOf(newest);
-  const others = [...matches.values()].filter((link) => link !== newest && latestTime(link) >= time);
-  if (![newest, ...others].every(isMatch)) return { path: 'links[]', message: mustBeSent };
-  if (others.length > 0) return { path: 'links[].created_at', message: mustDiffer };
-  // The second that a date may lack is less than the difference between two clocks.
-  return createdAfter - time >= 1_000 ? { path: 'links[].created_at', message: mustBeDated } : null;
+function timeOf({ createdAt }: Link): number {
+  return createdAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+}
+
+/**
+ * The latest time at which a link can have been created: its date may lack a part. A whole hour or day of any time zone
+ * is a multiple of a quarter of an hour.
+ */
+function latestTime(link: Link): number {
+  if (link.createdAt === null) return Number.POSITIVE_INFINITY;
+  const time = timeOf(link);
+  const unit = [60_000, 1_000, 100, 10].find((each) => time % each === 0) ?? 1;
+  return time + (time % 900_000 === 0 ? 86_400_000 : unit) - 1;
 }
 
 interface Criteria {
@@ -117,7 +169,7 @@ function readSearch(givenQuery: unknown, givenOptions: unknown) {
     throw new HostedValidationError([...query.issues, ...options.issues], { operation: 'links.list' });
   }
   const { name, userId, createdAfter: after } = query.data;
-  const { maxPages = 10, ...call } = options.data;
+  const { maxPages = 1_000, ...call } = options.data;
   const createdAfter = after?.getTime() ?? Number.NEGATIVE_INFINITY;
   const hasName = (link: Link) => name === undefined || link.name === name;
   const hasUser = ({ userIds }: Link) => userId === undefined || userIds.includes(userId);

@@ -144,11 +144,10 @@ export interface Links {
    * Null means: no link that matches was in the list during the whole search. The service may still be running a
    * `create` that failed, so wait until it has certainly ended, or look again later.
    *
-   * `find` trusts the order of the list only where it must. If the list has fewer than `maxPages` pages, `find` reads
-   * all of them, and reads them again, because links may move to other pages during the search. If the list is longer,
-   * `find` reads the newest pages and pages at uneven distances. It leaves out pages only if the dates of at least
-   * twelve links show the order. If the service always sends wrong totals that agree with each other, `find` cannot
-   * notice this.
+   * The order of the list is not known, and links may move to other pages while it is read. So `find` reads the whole
+   * list, four pages ahead, until two readings in a row agree: a list of N pages takes at least 2N requests. For 5,000
+   * links with 20 on a page, these are 500 requests. A list with more pages than half of `maxPages` is rejected after
+   * one request. If the service always sends wrong totals that agree with each other, `find` cannot notice this.
    *
    * @param query - At least one criterion. Values are compared exactly (case, blanks, Unicode form), so pass them as the
    *   service shows them, and a link must match all of them.
@@ -193,9 +192,8 @@ export interface Links {
     },
     options?: CallOptions & {
       /**
-       * The largest number of pages to read: 1 or more, default 10. A page that is read again counts again. A list of N
-       * pages that does not change needs at most 2N - 1; if it is in the order of its dates, N + 1 suffice. If the list
-       * has `maxPages` pages or more, 6 or more are needed.
+       * The largest number of pages to read: 2 or more, default 1,000. A page that is read again counts again, so the
+       * default is enough for 10,000 links with 20 on a page.
        */
       maxPages?: number;
     },

@@ -22,11 +22,6 @@ interface DrawnLink {
 /** What decides where a link is listed. */
 interface Listed {
   readonly created: number;
-  /** `created`, as exact as the service shows it. */
-  readonly date: number;
-  readonly index: number;
-  /** How many links there were when the search began. */
-  readonly count: number;
   /** A random number from 0 to 1. */
   readonly draw: number;
 }
@@ -36,32 +31,14 @@ const honestOrders = ['newest first', 'oldest first'] as const;
 const orders = {
   'newest first': ({ created }: Listed) => -created,
   'oldest first': ({ created }: Listed) => created,
-  'newest first, but for a second': ({ created, draw }: Listed) => -created - draw * 900,
-  'oldest first, but for a second': ({ created, draw }: Listed) => created - draw * 900,
-  'newest first, by date': ({ date }: Listed) => -date,
-  'oldest first, by date': ({ date }: Listed) => date,
   'newest hour first': ({ created }: Listed) => -Math.floor(created / 3_600_000),
   'last updated first': ({ created, draw }: Listed) => -created - (draw < 0.1 ? draw * 3e9 : 0),
-  'oldest first, but for some': ({ created, draw }: Listed) => (draw < 0.02 ? 0 : created),
   'disabled last': ({ created, draw }: Listed) => (draw < 0.3 ? 1e15 : 0) - created,
-  'in blocks': ({ created, index }: Listed) => ((Math.floor(index / 7) * 5) % 11) * 1e14 - created,
-  'in equal groups': ({ created, index }: Listed) => (index % 5) * 1e14 - created,
-  'newest first at the ends': ({ created, index, count, draw }: Listed) =>
-    index > count / 4 && index < (count * 3) / 4 ? -created * (1 + (draw - 0.5) * 1e-3) : -created,
   none: ({ draw }: Listed) => draw,
   'of creation': () => 0,
 };
 
 type Order = keyof typeof orders;
-
-/** Orders that the pages of a list which were read may not show. */
-const partialOrders: readonly Order[] = [
-  'oldest first, but for some',
-  'disabled last',
-  'in blocks',
-  'in equal groups',
-  'newest first at the ends',
-];
 
 const changes = [
   ...(['none', 'adds', 'adds late', 'removes', 'adds or removes'] as const),
@@ -110,20 +87,14 @@ export function drawService(seed: number) {
   };
   const gap = pick([20, 700, 5_000, 90_000, 3_600_000]);
   const size = pick([1, 2, 3, 6, 20]);
-  const maxPages = pick([1, 2, 3, 5, 10, 10, 10]);
-  const fullPages = pick([0, upTo(3), upTo(maxPages - 1), maxPages - 1, maxPages, maxPages + upTo(maxPages * 2)]);
+  // A list of more pages is refused, because it is read twice.
+  const mostPages = pick([1, 2, 3, 5, 10, 10, 10]);
+  const fullPages = pick([0, upTo(3), upTo(mostPages - 1), mostPages - 1, mostPages, mostPages + upTo(mostPages * 2)]);
   const count = fullPages * size + upTo(size);
   const base = pick([0, 1] as const);
   const pageCount = Math.ceil(count / size);
   const wrongBy = pick([-3, -1, 1, 3]);
-  // No search sees that a list which it does not read whole is in another order elsewhere, or that wrong totals are wrong
-  // if they agree with each other and with the last page, and the page after it is not read.
-  const isHidden = partialOrders.includes(drawn.order) && pageCount >= maxPages;
-  const order = isHidden ? pick(honestOrders) : drawn.order;
-  const isChecked = drawn.change === 'none' && !drawn.isUnstable && 2 * (pageCount + wrongBy) <= maxPages;
-  const lie = drawn.lie === 'count and pages' && count % size === 0 && !isChecked ? 'count' : drawn.lie;
-  const traits: Traits = { ...drawn, order, lie };
-  const { change, unit, coarse, coarseUnit, undated, unnamed, isUnstable, changesOnce } = traits;
+  const { order, change, lie, unit, coarse, coarseUnit, undated, unnamed, isUnstable, changesOnce } = drawn;
 
   // A search is mostly for a link near the newest end, or near the edge of a page.
   const pickRank = () => pick([0, 1, size - 1, size, size + 1, size * 2, size * 3 - 1, upTo(count)]);
@@ -150,28 +121,28 @@ export function drawService(seed: number) {
       shown: random() < undated ? pick([null, '', 'today']) : new Date(date).toISOString(),
       isWanted: random() < shareWanted(index),
       isNamed: random() >= unnamed,
-      key: orders[order]({ created, date, index, count, draw: random() }),
+      key: orders[order]({ created, draw: random() }),
       tie: order === 'of creation' ? 0 : random(),
     };
     all.push(link);
     return link;
   };
-  // A link that is listed some time after it was created, in the order of the list, or first, last or anywhere in a list
-  // that is read whole.
+  // A link that is listed some time after it was created, in the order of the list, or first, last or anywhere.
   const addLate = (): DrawnLink => {
     const link = add(1 + pick([0, upTo(900), upTo(5_000), upTo(gap * size * 3)]));
     const [first, last] = [present[0], present.at(-1)];
     const places = [link.key, (first?.key ?? 0) - 1, (last?.key ?? 0) + 1, present[upTo(present.length - 1)]?.key ?? 0];
-    return pageCount < maxPages ? { ...link, key: pick(places) } : link;
+    return { ...link, key: pick(places) };
   };
   const sort = (links: readonly DrawnLink[]) =>
     links.toSorted((one, other) => one.key - other.key || one.tie - other.tie);
 
   let present = sort(Array.from({ length: count }, () => add()));
   const before = present;
-  // Whether the totals show every change: not if links are removed and added between two requests, or if a link comes out
-  // of order into a list that grows so long that it is not read whole.
+  // Whether the totals show every change: not if links are removed and added between two requests.
   let isCounted = lie === 'none';
+  // Whether both totals are wrong by whole pages, so that they agree with the links on the pages that they leave.
+  let isHidden = false;
   const edge = all[count - 1 - pick([rank, rank, pickRank()])];
   const offset = pick([-60_000, -700, -1, 0, 1, -gap, gap]);
   const createdAfter = edge && random() < 0.6 ? edge.created + offset : undefined;
@@ -200,8 +171,8 @@ export function drawService(seed: number) {
     const previous = present;
     if (changesNow) for (let times = pick([1, 1, 2, size]); times > 0; times--) changeList();
     const stayed = countStayed(previous, present);
-    const isTooLong = change === 'adds late' && pageCount < maxPages && present.length > size * (maxPages - 1);
-    if (isTooLong || (stayed < previous.length && stayed < present.length)) isCounted = false;
+    if (stayed < previous.length && stayed < present.length) isCounted = false;
+    if (lie === 'count and pages' && present.length % size === 0) isHidden = true;
     if (isUnstable) present = sort(present.map((link) => ({ ...link, tie: random() })));
     const { links, meta } = pageOf(present.map(toWire), page, { base, size });
     const start = (page - base) * size;
@@ -245,26 +216,24 @@ export function drawService(seed: number) {
     );
   }
 
-  /** Whether the list is short enough to be read whole, or so long and so clear that its newest pages show the result. */
+  /** Whether the list is short enough, and one link is clearly the newest. */
   function isReadable(): boolean {
     const newest = all[count - 1]?.created ?? 0;
-    const isFirstUnique = newest - (all[count - 2]?.created ?? 0) > 2_000;
-    if (pageCount + (order === 'newest first' ? 0 : 1) <= maxPages) return isFirstUnique;
-    const ends = Math.max(createdAfter ?? 0, listWanted().at(-1)?.created ?? 0);
-    return gap >= 90_000 && size === 20 && maxPages >= 10 && ends > (all[count - 1 - size]?.created ?? 0);
+    return pageCount <= mostPages && newest - (all[count - 2]?.created ?? 0) > 2_000;
   }
 
   return {
     pager,
     query: { name: 'wanted', ...(createdAfter === undefined ? {} : { createdAfter: new Date(createdAfter) }) },
-    maxPages,
+    maxPages: 2 * mostPages,
     firstPage: pick([base, 'auto'] as const),
     linkOf: (ref: string) => all.find((link) => link.ref === ref),
     listWanted,
     mustSucceed: isPlain() && isReadable(),
     /** Whether the totals and the links cannot contradict each other. */
     isConsistent: () => isCounted && changesOnce !== null && !isUnstable && change !== 'moves',
-    description: { ...traits, gap, size, maxPages, count, rank, others, changeRate, wrongBy, base, createdAfter },
+    isHidden: () => isHidden,
+    description: { ...drawn, gap, size, mostPages, count, rank, others, changeRate, wrongBy, base, createdAfter },
   };
 }
 

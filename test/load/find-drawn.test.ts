@@ -29,6 +29,7 @@ function findProblem(service: ReturnType<typeof drawService>, found: Link | null
     return service.mustSucceed || isWrong ? found.message : null;
   }
   if (found instanceof Error) return found.message;
+  if (service.isHidden()) return null;
   if (found === null) return newest ? 'wrong null' : null;
   const link = service.linkOf(found.refId);
   if (!link?.isWanted || link.created <= (service.query.createdAfter?.getTime() ?? 0) - 1_000) return 'another link';
