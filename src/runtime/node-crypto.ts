@@ -12,12 +12,6 @@ export interface PlatformKey {
   export(options: { format: 'jwk' }): { readonly x: string };
 }
 
-/** Hashes data with a single call. Some runtimes have the module, but not this function. */
-interface Hash {
-  (algorithm: 'sha256', data: Uint8Array, as: 'buffer'): Uint8Array;
-  (algorithm: 'sha256', data: Uint8Array, as: 'base64' | 'hex' | 'latin1'): string;
-}
-
 /** The functions of Node's crypto module that this package uses. */
 export interface PlatformCrypto {
   createSecretKey(key: Uint8Array): PlatformKey;
@@ -27,7 +21,8 @@ export interface PlatformCrypto {
     algorithm: 'sha256',
     key: PlatformKey,
   ): { update(data: string | Uint8Array): { digest(as: 'base64'): string } };
-  readonly hash?: Hash;
+  /** Hashes data with a single call. Some runtimes have the module, but not this function. */
+  readonly hash?: (algorithm: 'sha256', data: Uint8Array, as: 'hex') => string;
   sign(algorithm: null, data: Uint8Array, key: PlatformKey): Uint8Array;
   verify(algorithm: null, data: Uint8Array, key: PlatformKey, signature: Uint8Array): boolean;
 }

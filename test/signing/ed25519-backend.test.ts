@@ -116,31 +116,28 @@ test('ed25519() verifies as false what the platform throws at', async () => {
 
 const mac = '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=';
 
-const { hash: _, ...withoutHash } = crypto;
-
 test.each<[string, object | undefined, number]>([
-  ['two hashes', crypto, 2],
-  ['Web Crypto, where the platform cannot hash synchronously', withoutHash, 0],
+  ['the platform', crypto, 1],
   ['Web Crypto, where the platform has nothing', undefined, 0],
 ])('hmacSha256() signs by %s', async (_, platform, times) => {
-  const hash = vi.fn(crypto.hash);
-  const { hmacSha256 } = await signersOn(platform && { ...platform, hash: 'hash' in platform ? hash : undefined });
+  const createHmac = vi.fn(crypto.createHmac);
+  const { hmacSha256 } = await signersOn(platform && { ...platform, createHmac });
 
   const signer = hmacSha256({ apiKey: 'test-key' });
-  hash.mockClear();
+  createHmac.mockClear();
 
   expect(await signer.sign(input)).toBe(mac);
-  expect(hash).toHaveBeenCalledTimes(times);
+  expect(createHmac).toHaveBeenCalledTimes(times);
 });
 
 test.each<[string, object | undefined, boolean]>([
-  ['two hashes', crypto, true],
+  ['the platform', crypto, true],
   ['Web Crypto', undefined, false],
 ])('hmacSha256() by %s signs and verifies keys and texts of any length', async (_, platform, atOnce) => {
   const { hmacSha256 } = await signersOn(platform);
   for (const keyLength of [9, 65]) {
-    // Three bytes a character, a surrogate that has no other half, and more than is written to memory that is there.
-    for (const timestamp of ['x', '\u20ac'.repeat(512), '\ud800', 'y'.repeat(600), '\u20ac'.repeat(100_000), 'x']) {
+    // Three bytes a character, and a surrogate that has no other half.
+    for (const timestamp of ['x', '\ud800', '\u20ac'.repeat(100_000)]) {
       const apiKey = 'k'.repeat(keyLength);
       const signer = hmacSha256({ apiKey, context: '' });
       const expected = crypto.createHmac('sha256', apiKey).update(timestamp, 'utf8').digest('base64');
@@ -161,8 +158,9 @@ const throws = () => {
 
 test.each<[string, object]>([
   ['has an empty module', {}],
-  ['throws when it hashes', { ...crypto, hash: throws }],
-  ['hashes otherwise', { ...crypto, hash: (_: string, ...rest: [string, 'hex']) => crypto.hash('sha512', ...rest) }],
+  ['throws when it takes a key', { ...crypto, createSecretKey: throws }],
+  ['throws when it signs', { ...crypto, createHmac: throws }],
+  ['signs otherwise', { ...crypto, createHmac: (_: string, key: string) => crypto.createHmac('sha512', key) }],
 ])('hmacSha256() does without a platform that %s', async (_, platform) => {
   const { hmacSha256 } = await signersOn(platform);
   const signer = hmacSha256({ apiKey: 'test-key' });
