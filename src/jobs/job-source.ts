@@ -18,38 +18,28 @@ export interface SourcedJob<J> {
 /** Creates the functions that take a caller's jobs one by one. */
 export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>) {
   const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-  let buffered: SourcedJob<J> | null = null;
-  let isReading = false;
-  let exhausted = false;
+  /** The next job, if it was read; null if nothing was read since the last job was taken. */
+  let next: SourcedJob<J> | 'being read' | 'none' | null = null;
   let failure: { readonly reason: unknown } | null = null;
 
-  function end(reason?: { readonly reason: unknown }): void {
-    exhausted = true;
-    failure = reason ?? null;
+  function receive(result: IteratorResult<J>): void {
+    next = result.done ? 'none' : { job: result.value, ids: copyIds(result.value) };
   }
 
-  function receive(result: IteratorResult<J>): void {
-    if (result.done) end();
-    else buffered = { job: result.value, ids: copyIds(result.value) };
+  function fail(reason: unknown): void {
+    next = 'none';
+    failure = { reason };
   }
 
   function readNext(ready: () => void): void {
     try {
       const result = iterator.next();
-      if (!('then' in result)) {
-        receive(result);
-        return;
-      }
-      isReading = true;
-      void result
-        .then(receive)
-        .catch((reason: unknown) => end({ reason }))
-        .then(() => {
-          isReading = false;
-          ready();
-        });
+      if ('then' in result) {
+        next = 'being read';
+        void result.then(receive).catch(fail).then(ready);
+      } else receive(result);
     } catch (reason) {
-      end({ reason });
+      fail(reason);
     }
   }
 
@@ -59,19 +49,20 @@ export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>) {
      * it returns null. `ready` is called when this read has ended.
      */
     take(ready: () => void): SourcedJob<J> | null {
-      if (!buffered && !isReading && !exhausted) readNext(ready);
-      const job = buffered;
-      buffered = null;
+      if (next === null) readNext(ready);
+      if (next === null || typeof next === 'string') return null;
+      const job = next;
+      next = null;
       return job;
     },
-    isExhausted: () => exhausted && !buffered,
+    isExhausted: () => next === 'none',
     /** If the caller's iterable has thrown an error, throws that error. */
     throwFailure(): void {
       if (failure) throw failure.reason;
     },
     /** Tells the caller's iterable that no more jobs are needed. */
     close(): void {
-      if (!exhausted) ignoreErrors(() => iterator.return?.());
+      if (next !== 'none') ignoreErrors(() => iterator.return?.());
     },
   };
 }
