@@ -69,13 +69,13 @@ export function createApiPromise<T>(result: Promise<CallResult<T>>): ApiPromise<
 }
 
 /**
- * Begins a call. If `begin` throws, the promise rejects with the error.
+ * Makes a call. If `call` throws, the promise rejects with the error.
  *
  * @internal
  */
-export function beginOrReject<T>(begin: () => ApiPromise<T>): ApiPromise<T> {
+export function callOrReject<T>(call: () => ApiPromise<T>): ApiPromise<T> {
   try {
-    return begin();
+    return call();
   } catch (error) {
     return createApiPromise<T>(Promise.reject(error));
   }

@@ -70,8 +70,8 @@ export interface SigningTimes {
   avoid(agoMs: number): void;
 }
 
-/** A call that has begun. Its input may be invalid. */
-export interface BegunCall<Input = unknown, Output = unknown> {
+/** A call whose input was not checked yet. */
+export interface UncheckedCall<Input = unknown, Output = unknown> {
   readonly shared: SharedState;
   /** All events of the call have this id. */
   readonly id: number;
@@ -85,7 +85,7 @@ export interface BegunCall<Input = unknown, Output = unknown> {
 }
 
 /** The facts that stay the same in all attempts of a call. */
-export interface RunningCall<Input = unknown, Output = unknown> extends BegunCall<Input, Output> {
+export interface RunningCall<Input = unknown, Output = unknown> extends UncheckedCall<Input, Output> {
   /** The caller's input, checked and copied. */
   readonly input: Input;
   /** The caller's options, checked and copied. */

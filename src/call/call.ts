@@ -15,10 +15,9 @@ import { trace } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import { type CheckResult, check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
-import { type ApiPromise, beginOrReject, type CallResult, createApiPromise } from './api-promise.js';
+import { type ApiPromise, type CallResult, callOrReject, createApiPromise } from './api-promise.js';
 import {
   type Attempt,
-  type BegunCall,
   type CallMessage,
   factsOf,
   originOf,
@@ -26,6 +25,7 @@ import {
   type PartOf,
   type RunningCall,
   type SharedState,
+  type UncheckedCall,
 } from './attempt.js';
 import type { Operation } from './operation.js';
 import { createAgeNotice, readResponse } from './response.js';
@@ -71,7 +71,7 @@ export function onceItSucceeds<T extends object>(create: () => T): () => T {
 
 /** Creates a call function that starts the client first. If the client cannot be started, the call rejects. */
 export function callAfter(start: Start): Call {
-  return (...given) => beginOrReject(() => start().call(...given));
+  return (...given) => callOrReject(() => start().call(...given));
 }
 
 /** Creates the function that runs every operation of a client. */
@@ -92,7 +92,7 @@ export function createCall(
     telemetry.calls += 1;
     const id = telemetry.calls;
     const run = (message: CallMessage | null) =>
-      runAttempts(() => beginCall({ id, shared, operation, message, part }, { input, options }), runAttempt);
+      runAttempts(() => prepareCall({ id, shared, operation, message, part }, { input, options }), runAttempt);
     return createApiPromise(trace('call', () => describeCall(id, { operation, shared }), run));
   };
 }
@@ -130,14 +130,14 @@ async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Out
 }
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
-function beginCall<Input, Output>(begun: BegunCall<Input, Output>, given: GivenInput): RunningCall<Input, Output> {
-  const { settings } = begun.shared;
+function prepareCall<Input, Output>(call: UncheckedCall<Input, Output>, given: GivenInput): RunningCall<Input, Output> {
+  const { settings } = call.shared;
   try {
-    const checked = checkInput(begun, given);
+    const checked = checkInput(call, given);
     // The first attempt begins with the call, so it uses these two times, too.
     const startedAt = settings.clock.elapsed();
     return {
-      ...begun,
+      ...call,
       ...checked,
       startedAt,
       begunAt: settings.clock.now(),
@@ -146,7 +146,7 @@ function beginCall<Input, Output>(begun: BegunCall<Input, Output>, given: GivenI
   } catch (error) {
     // By default, an engine records only a few stack frames. The frames of this package would leave no room for the
     // caller's frames.
-    throw addCallerFrames(reportFailure(error, begun, null));
+    throw addCallerFrames(reportFailure(error, call, null));
   }
 }
 
@@ -161,7 +161,7 @@ const noOptions = check(checkedOptions, {});
  *
  * @throws {HostedValidationError} with every problem of the input and the options.
  */
-function checkInput<Input, Output>({ operation, part, shared }: BegunCall<Input, Output>, given: GivenInput) {
+function checkInput<Input, Output>({ operation, part, shared }: UncheckedCall<Input, Output>, given: GivenInput) {
   const { wire } = shared.settings;
   const input = check(operation.request, given.input);
   let options: CheckResult<unknown> = noOptions;

@@ -15,30 +15,30 @@ import { completeMessage } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import {
   type Attempt,
-  type BegunCall,
   type CallMessage,
   factsOf,
   outcomeWithoutResponse,
   type PastAttempt,
   type RunningCall,
   type TokenBucket,
+  type UncheckedCall,
 } from './attempt.js';
 
 /**
- * Begins a call, and runs attempts of it until one succeeds, or until another attempt would not help.
+ * Prepares a call, and runs attempts of it until one succeeds, or until another attempt would not help.
  *
- * @throws the error of `begin` or of the last attempt, or the reason of the caller's signal.
+ * @throws the error of `prepare` or of the last attempt, or the reason of the caller's signal.
  */
 export async function runAttempts<Call extends RunningCall, Output>(
-  begin: () => Call,
+  prepare: () => Call,
   runAttempt: (attempt: Attempt<Call>) => Promise<Output>,
 ): Promise<Output> {
-  const call = begin();
+  const call = prepare();
   let attempt: Attempt<Call> | null = null;
   let history: readonly PastAttempt[] = [];
   try {
     for (;;) {
-      attempt = beginAttempt(call, history);
+      attempt = createAttempt(call, history);
       try {
         const output = await runAttempt(attempt);
         call.options.signal?.throwIfAborted();
@@ -64,7 +64,7 @@ type OwnFacts<Event = HostedEvent> = Event extends { operation: OperationName }
   : never;
 
 /** Reports an event of a call. */
-export function reportEvent({ id: callId, operation, shared }: BegunCall, facts: OwnFacts): void {
+export function reportEvent({ id: callId, operation, shared }: UncheckedCall, facts: OwnFacts): void {
   shared.telemetry.report?.({ callId, operation: operation.name, ...facts } as HostedEvent);
 }
 
@@ -96,7 +96,7 @@ async function pause({ options, shared }: RunningCall, delayMs: number, error: A
   });
 }
 
-function beginAttempt<Call extends RunningCall>(call: Call, history: readonly PastAttempt[]): Attempt<Call> {
+function createAttempt<Call extends RunningCall>(call: Call, history: readonly PastAttempt[]): Attempt<Call> {
   const { settings, skew } = call.shared;
   const { clock } = settings;
   return {
@@ -119,7 +119,7 @@ function mayHaveHadEffect({ outcome, code, mayHaveActed }: AnyHostedError): bool
 }
 
 // The error of a failed clock or signer has no facts about the call, so this function adds them.
-function completeError(caught: AnyHostedError, { operation }: BegunCall, attempt: Attempt | null): AnyHostedError {
+function completeError(caught: AnyHostedError, { operation }: UncheckedCall, attempt: Attempt | null): AnyHostedError {
   if (caught.code !== 'config' || caught.operation !== null) return caught;
   if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
   const outcome = attempt.progress === 'answered' ? 'answered' : outcomeWithoutResponse(attempt);
@@ -127,7 +127,7 @@ function completeError(caught: AnyHostedError, { operation }: BegunCall, attempt
 }
 
 /** Reports that a call failed. Returns the error to throw. This error names the operation. */
-export function reportFailure(caught: unknown, call: BegunCall, attempt: Attempt | null): AnyHostedError {
+export function reportFailure(caught: unknown, call: UncheckedCall, attempt: Attempt | null): AnyHostedError {
   if (!isHostedError(caught)) {
     reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt, 'error');
     throw caught;
@@ -142,7 +142,7 @@ export function reportFailure(caught: unknown, call: BegunCall, attempt: Attempt
  * Reports that a call has ended after `attempt`, and completes its trace. `errorCode` is null if there was no error.
  */
 function reportEnd(
-  call: BegunCall,
+  call: UncheckedCall,
   outcome: NonNullable<CallMessage['outcome']>,
   attempt: Attempt | null,
   errorCode: string | null = null,

@@ -17,7 +17,7 @@ import { readProperty } from '../runtime/untrusted-objects.js';
 import { jobStatus } from './operations.js';
 import type { CompletedJob, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
-import { beginWaitTrace, type WaitTrace } from './wait-trace.js';
+import { traceWait, type WaitTrace } from './wait-trace.js';
 
 /**
  * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
@@ -75,10 +75,10 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
   const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
-  return { clock, plan, begin, poll, deadlineOf, expire, leave };
+  return { clock, plan, createWait, poll, deadlineOf, expire, leave };
 
-  /** Begins to wait for the job with these ids. */
-  function begin<J>(job: J, ids: JobRef): Wait<J> {
+  /** Creates the state of a wait for the job with these ids. The wait begins now. */
+  function createWait<J>(job: J, ids: JobRef): Wait<J> {
     const startedAt = Math.floor(clock.elapsed());
     telemetry.calls += 1;
     return {
@@ -98,7 +98,7 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
       wasFound: false,
       lastStatus: null,
       newestSignedAt: null,
-      trace: openChannel('wait')?.hasSubscribers ? beginWaitTrace(telemetry.calls) : null,
+      trace: openChannel('wait')?.hasSubscribers ? traceWait(telemetry.calls) : null,
     };
   }
 

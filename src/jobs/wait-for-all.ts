@@ -120,7 +120,7 @@ export async function* waitForEach<J extends JobRef>(
   }
 
   function admit({ job, ids }: SourcedJob<J>): void {
-    const wait = poller.begin(job, ids);
+    const wait = poller.createWait(job, ids);
     waits.add(wait);
     if (wait.dueAt > wait.startedAt) waiting.add(wait);
     else startPoll(wait, wait.startedAt);

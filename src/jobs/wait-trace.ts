@@ -32,20 +32,20 @@ export interface WaitTrace {
 }
 
 /** Publishes the start of a wait. Returns null if the channel has lost its subscribers. */
-export function beginWaitTrace(callId: number): WaitTrace | null {
-  let begun: WaitTrace | null = null;
+export function traceWait(callId: number): WaitTrace | null {
+  let waitTrace: WaitTrace | null = null;
   void trace(
     'wait',
     (): WaitMessage => ({ callId, operation: 'jobs.status', polls: 0, outcome: null, errorCode: null }),
     async (message) => {
       if (message === null) return;
       const [polls, reason] = await new Promise<Parameters<WaitTrace['end']>>((resolve) => {
-        begun = { inside: snapshotContext(), end: (...given) => resolve(given) };
+        waitTrace = { inside: snapshotContext(), end: (...given) => resolve(given) };
       });
       const isError = reason !== null && reason !== 'aborted';
       const outcome = isError ? reason.outcome : (reason ?? 'ok');
       completeMessage(message, { polls, outcome, errorCode: isError ? reason.code : null });
     },
   );
-  return begun;
+  return waitTrace;
 }

@@ -22,7 +22,7 @@ export async function* watchJob(
   stop: AbortSignal | undefined,
 ): AsyncGenerator<JobStatus, void, undefined> {
   const { clock, plan } = poller;
-  const wait = poller.begin(job, job);
+  const wait = poller.createWait(job, job);
   let now = wait.startedAt;
   try {
     for (;;) {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ApiPromise, beginOrReject } from '../call/api-promise.js';
+import { type ApiPromise, callOrReject } from '../call/api-promise.js';
 import { callAfter, type Start } from '../call/call.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
@@ -214,7 +214,7 @@ export function createLinks(start: Start): Links {
   };
   return {
     create: (link, options) =>
-      beginOrReject(() => {
+      callOrReject(() => {
         const { settings, telemetry } = start();
         // Each property is read once, because a getter may change its mind.
         const given = copyInput(link, newLinkProperties);
