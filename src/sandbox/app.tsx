@@ -75,14 +75,15 @@ export function createApp(settings: ConsoleSettings & { revision(): number }): H
   );
 
   app.route('/', createControls(sandbox));
-  app.get('/assets/style.css', (c) => c.body(style, 200, { 'content-type': 'text/css; charset=utf-8' }));
-  app.get('/assets/icon.svg', (c) => c.body(icon, 200, { 'content-type': 'image/svg+xml' }));
-  app.get('/assets/follow.js', (c) =>
-    c.body(followScript(), 200, { 'content-type': 'text/javascript; charset=utf-8' }),
-  );
-  app.get('/assets/console.js', (c) =>
-    c.body(consoleScript(), 200, { 'content-type': 'text/javascript; charset=utf-8' }),
-  );
+  const assets = {
+    'style.css': ['text/css', style],
+    'icon.svg': ['image/svg+xml', icon],
+    'follow.js': ['text/javascript', followScript()],
+    'console.js': ['text/javascript', consoleScript()],
+  };
+  for (const [name, [type, text = '']] of Object.entries(assets)) {
+    app.get(`/assets/${name}`, (c) => c.body(text, 200, { 'content-type': `${type}; charset=utf-8` }));
+  }
   if (description !== null) {
     app.get('/openapi.yaml', (c) => c.body(description, 200, { 'content-type': 'application/yaml; charset=utf-8' }));
   }

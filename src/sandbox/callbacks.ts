@@ -9,11 +9,11 @@ import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { Store } from '../testing/store.js';
 import { checkInput, createInputError, resendInput } from './input.js';
+import { jobKey } from './job-key.js';
 import { maskSecrets, maskUrl } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
 import type { SandboxSettings } from './options.js';
 import type { PostResult } from './post-callback.js';
-import { jobKey } from './stories.js';
 import type { Sandbox, SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
@@ -44,6 +44,8 @@ export interface Callbacks extends Pick<Sandbox, 'resend' | 'retryNow' | 'stopTr
    * Posts the callback of a job's result, after the job's earlier callbacks. If there is no callback URL, does nothing.
    */
   send(environment: Environment, job: JobRef, entry: number): void;
+  /** The URL that the callbacks of a link are posted to; null if there is none. */
+  findReceiver(of: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null;
   /** The state to save: the callbacks in the list, and waiting callbacks that were already removed from the list. */
   state(): CallbackState;
   /**
@@ -99,7 +101,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     const result = stored?.results[entry];
     if (stored === undefined || result === undefined) return;
     const { linkRefId } = stored;
-    const url = receiverOf({ environment, linkRefId });
+    const url = findReceiver({ environment, linkRefId });
     if (url === null) return;
     const about = {
       environment,
@@ -113,7 +115,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     enqueue(add({ entry, isRepeated: true }, about));
   }
 
-  function receiverOf({ environment, linkRefId }: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null {
+  function findReceiver({ environment, linkRefId }: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null {
     const link = linkRefId === null ? undefined : settings.storeOf(environment).findLink(linkRefId);
     return link?.callbackUrl ?? settings.options.defaultCallbackUrl ?? null;
   }
@@ -192,7 +194,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   }
 
   async function postOf(kept: KeptCallback, signal: AbortSignal): Promise<PostResult> {
-    const url = receiverOf(kept.view) ?? kept.view.url;
+    const url = findReceiver(kept.view) ?? kept.view.url;
     // The link of a job does not change, but a restart can change the default.
     kept.view.url = maskUrl(url);
     if (url !== maskSecrets(url)) {
@@ -258,6 +260,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   return {
     list,
     send,
+    findReceiver,
     resend,
     retryNow,
     stopTrying,

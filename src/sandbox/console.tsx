@@ -7,28 +7,37 @@
 import type { Context, Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import { type Environment, environments } from '../options.js';
-import { isHttpUrl } from '../protocol/http-url.js';
 import { routes } from '../protocol/routes.js';
 import type { RunningService } from '../testing/running-service.js';
-import type { StoredJob } from '../testing/store.js';
+import type { Callbacks } from './callbacks.js';
 import { entryActs, failNext } from './controls.js';
-import type { KeptBodies, KeptTexts } from './kept-bodies.js';
+import { linkKey } from './job-key.js';
+import { type KeptBodies, type KeptTexts, readReasonCode } from './kept-bodies.js';
 import { isOutcome } from './outcomes.js';
-import { Connect, ConnectPage, type ConnectView, DeletePage } from './pages/connect.js';
+import { Connect, ConnectPage, type ConnectView } from './pages/connect.js';
 import type { ConsoleFrame, Counts, Done } from './pages/console-layout.js';
+import { ConsoleLinkPage, JobHeading, LinkGonePage } from './pages/console-link.js';
 import { CallbackPage, indent, longest, RequestPage } from './pages/detail-pages.js';
+import { CreateLink, FaultsPage, readNewLink } from './pages/forms.js';
 import { renderPage } from './pages/layout.js';
 import { NotFoundPage, ProblemPage } from './pages/link-page.js';
-import { FaultsPage, JobPanel, JobsPage, LinksPage, type Part, readNewLink } from './pages/list-pages.js';
-import { jobRowId, LinkGonePage, LinkStoryPage, type ShownJob } from './pages/story-page.js';
-import { mostShown, StreamPage } from './pages/stream-page.js';
+import { StreamPage } from './pages/stream-page.js';
 import type { ServiceHandler } from './service-handler.js';
 import { writeSignedCurl } from './signed-curl.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import type { FoundLink, Simulation } from './simulation.js';
-import { describeJobs, describeLink, type JobStory } from './stories.js';
-import { isFailed, listStream } from './stream.js';
-import type { Sandbox } from './types.js';
+import {
+  isFailed,
+  isJob,
+  jobRowId,
+  jobUrl,
+  keyOf,
+  listStream,
+  type StreamEntry,
+  type StreamJob,
+  type StreamLink,
+} from './stream.js';
+import type { Sandbox, SandboxCallback } from './types.js';
 import { findShell, shells } from './variables.js';
 
 export interface ConsoleSettings {
@@ -40,12 +49,10 @@ export interface ConsoleSettings {
   /** The text of the OpenAPI description. Null if the file is not installed. */
   readonly description: string | null;
   readonly send: ServiceHandler['send'];
+  readonly findReceiver: Callbacks['findReceiver'];
   /** How many requests and callbacks were forgotten, because newer ones have taken their place. */
   forgotten(): number;
 }
-
-/** How many rows the page of a link has at most. */
-const mostRows = 80;
 
 /** Responds with a page. */
 export function respondWith(c: Context, content: Child, status: 200 | 400 | 404 | 410 = 200) {
@@ -56,13 +63,49 @@ export function respondWith(c: Context, content: Child, status: 200 | 400 | 404 
 export function addConsole(app: Hono, settings: ConsoleSettings): void {
   const { sandbox, simulation, running, bodies, send } = settings;
   const storeOf = (environment: Environment) => running.environments[environment].context().store;
-  const source = { requests: sandbox.requests, callbacks: sandbox.callbacks, sightings: simulation };
+
+  function listJobs(): readonly StreamJob[] {
+    return environments.flatMap((environment) =>
+      storeOf(environment)
+        .jobs()
+        .map((job) => {
+          const { linkRefId } = job;
+          const link = linkRefId === null ? undefined : storeOf(environment).findLink(linkRefId);
+          const isWaiting = simulation.isWaiting(environment, job);
+          const hasReceiver = settings.findReceiver({ environment, linkRefId }) !== null;
+          return { at: new Date(job.startedAt), environment, job, linkRefId, link, isWaiting, hasReceiver };
+        }),
+    );
+  }
+
+  function listLinks(): readonly StreamLink[] {
+    return environments.flatMap((name) =>
+      storeOf(name)
+        .sliceLinks(0, storeOf(name).countLinks())
+        .flatMap(({ refId, createdAt }) => {
+          const found = simulation.findLink(refId);
+          return found === null ? [] : [{ ...found, at: new Date(createdAt), linkRefId: refId, job: null }];
+        }),
+    );
+  }
+
+  const listAll = (hasLinks = false): readonly StreamEntry[] => [
+    ...(hasLinks ? listLinks() : []),
+    ...sandbox.requests,
+    ...sandbox.callbacks.map((callback) => ({ ...callback, reasonCode: reasonCodeOf(callback) })),
+    ...listJobs(),
+  ];
+
+  /** The one word that a receiver responded with. */
+  function reasonCodeOf({ id, attempts }: SandboxCallback): string | undefined {
+    return readReasonCode(bodies.get(`callback ${id}`)?.[`response ${attempts.length - 1}`]);
+  }
 
   function countAll(): Counts {
     const sum = (count: (environment: Environment) => number) =>
       environments.reduce((all, name) => all + count(name), 0);
     return {
-      all: sandbox.requests.length + sandbox.callbacks.length,
+      all: sandbox.requests.length + sandbox.callbacks.length + sum((name) => storeOf(name).jobs().length),
       failed: sandbox.requests.filter(isFailed).length + sandbox.callbacks.filter(isFailed).length,
       callbacks: sandbox.callbacks.length,
       links: sum((name) => storeOf(name).countLinks()),
@@ -88,50 +131,34 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     };
   }
 
-  const jobsOf = (environment: Environment, jobs: readonly StoredJob[]): readonly ShownJob[] =>
-    jobs.map((job) => ({ environment, job })).toReversed();
-  const allJobs = (isShown = (_: StoredJob) => true) =>
-    environments
-      .flatMap((name) => jobsOf(name, storeOf(name).jobs().filter(isShown)))
-      .sort((a, b) => b.job.startedAt - a.job.startedAt);
-
   app.get('/', (c) => {
     const { show, link, job, q, before } = c.req.query();
     const filter = { show, link, job, q: q?.trim() || undefined, before };
-    const about = job ?? filter.q;
-    const jobs = about === undefined ? [] : allJobs(({ jobId, userId }) => jobId === about || userId === about);
     const frame = frameOf(c);
-    const isEmpty = frame.counts.all + frame.counts.links + frame.counts.jobs === 0;
+    const isEmpty = frame.counts.all + frame.counts.links === 0;
+    const entries = listStream(listAll(show === 'links' || filter.q !== undefined), filter);
+    const jobs = job === undefined ? [] : entries.filter(isJob).slice(0, 5);
     return respondWith(
       c,
-      <StreamPage {...{ ...frame, filter, forgotten: settings.forgotten() }} entries={listStream(sandbox, filter)}>
-        {isEmpty && <Connect view={connectView(c)} at="/" />}
-        {jobs.length > 0 && <JobPanel jobs={jobs.slice(0, 5)} />}
-        {filter.q !== undefined && simulation.findLink(filter.q) !== null && (
-          <p>
-            <a href={`/console/links/${filter.q}`}>
-              Open the link <bdi>{filter.q}</bdi>
-            </a>
-          </p>
+      <StreamPage {...{ ...frame, filter, forgotten: settings.forgotten(), entries }}>
+        <div data-live="connect">{isEmpty && <Connect view={connectView(c)} at="/" />}</div>
+        {jobs.length > 0 && (
+          <section aria-label="Job" data-live="job">
+            {jobs.map((each) => (
+              <JobHeading {...each} />
+            ))}
+          </section>
         )}
+        {show === 'links' && <CreateLink />}
       </StreamPage>,
     );
   });
 
   app.get('/console/connect', (c) => respondWith(c, <ConnectPage {...frameOf(c)} view={connectView(c)} />));
   app.get('/console/faults', (c) => respondWith(c, <FaultsPage {...frameOf(c)} faults={sandbox.faults} />));
-  app.get('/console/jobs', (c) => respondWith(c, <JobsPage {...frameOf(c)} jobs={partOf(c, allJobs())} />));
-  app.get('/console/links', (c) => {
-    const links = environments.flatMap((name) => storeOf(name).sliceLinks(0, storeOf(name).countLinks()));
-    const newest = links.toSorted((a, b) => b.createdAt - a.createdAt);
-    const { entries, ...part } = partOf(c, newest);
-    const found = entries.flatMap(({ refId }) => simulation.findLink(refId) ?? []);
-    return respondWith(c, <LinksPage {...frameOf(c)} links={{ ...part, entries: found }} />);
-  });
-
   app.post('/console/links', async (c) => {
     const fields = new URLSearchParams(await c.req.text());
-    const environment = toEnvironment(fields.get('environment'));
+    const environment = 'sandbox';
     const path = routes['links.create'].path.replace('{brand}', running.wire.brand);
     const request = await send({ environment, method: 'POST', path }, JSON.stringify(readNewLink(fields)));
     const { id, reason, linkRefId } = request;
@@ -142,11 +169,9 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return respondWith(c, <LinkGonePage {...frameOf(c)} refId={c.req.param('refId')} />, 404);
     const { environment, link } = found;
-    const all = storeOf(environment).jobsOf(link.refId).toReversed();
-    const jobs = fitOnPage(describeJobs(environment, partOf(c, all).entries, source));
-    const { older, total } = partOf(c, all, jobs.length);
-    const story = describeLink(environment, link, source);
-    return respondWith(c, <LinkStoryPage {...{ ...frameOf(c), ...found, story, jobs, older, jobCount: total }} />);
+    const entries = listStream(listAll(), { link: link.refId });
+    const openedAt = simulation.opened.get(linkKey(environment, link.refId));
+    return respondWith(c, <ConsoleLinkPage {...{ ...frameOf(c), ...found, entries, openedAt }} />);
   });
 
   const withLink = (act: (c: Context, found: FoundLink, fields: URLSearchParams) => Response) => async (c: Context) => {
@@ -159,7 +184,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     withLink((c, { environment, link }) => {
       const { store, now } = running.environments[environment].context();
       if (link.disabledAt === null) store.changeLink(link, { disabledAt: now() });
-      return back(c, `/console/links/${link.refId}`, { done: 'disabled' });
+      return goTo(c, `/console/links/${link.refId}`, 'disabled');
     }),
   );
   app.post(
@@ -169,7 +194,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
       const outcome = isOutcome(given) ? given : 'approved';
       const job = simulation.play(link.refId, outcome, { environment, ...(idType && { idType }) });
       const stored = storeOf(environment).findJob(job);
-      return back(c, `/console/links/${link.refId}`, { done: 'played', row: stored && jobRowId(environment, stored) });
+      return goTo(c, `/console/links/${link.refId}`, 'played', stored && jobRowId(environment, stored));
     }),
   );
 
@@ -183,8 +208,18 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const fields = new URLSearchParams(await c.req.text());
     const outcome = fields.get('outcome') === 'approved' ? 'approved' : 'rejected';
     if (stored.outcome === null) simulation.complete(environment, job, outcome);
-    return back(c, '/console/jobs', { done: 'completed', row: jobRowId(environment, stored) });
+    return goTo(c, jobUrl(jobId), 'completed', jobRowId(environment, stored));
   });
+
+  /** The failures before and after an entry. */
+  function neighboursOf(entry: StreamEntry) {
+    const failures = listStream([...sandbox.requests, ...sandbox.callbacks], { show: 'failed' });
+    const key = keyOf(entry);
+    return {
+      olderFailure: failures.find((each) => keyOf(each) < key),
+      newerFailure: failures.findLast((each) => keyOf(each) > key),
+    };
+  }
 
   app.get('/console/requests/:id/:text?', (c) => {
     const request = sandbox.requests.find(({ id }) => id === Number(c.req.param('id')));
@@ -194,14 +229,14 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const isCurlShown = sent.length <= longest.text || c.req.param('text') === 'curl';
     const command = { ...request, baseUrl: sandbox.baseUrls[request.environment], sent };
     const curl = isCurlShown ? writeSignedCurl(command, settings.signing) : undefined;
-    const page = <RequestPage {...{ ...frameOf(c), request, texts, curl }} />;
+    const page = <RequestPage {...{ ...frameOf(c), request, texts, curl, ...neighboursOf(request) }} />;
     return respondWithText(c, { ...texts, ...(curl && { curl }) }) ?? respondWith(c, page);
   });
   app.get('/console/callbacks/:id/:text?', (c) => {
     const callback = sandbox.callbacks.find(({ id }) => id === Number(c.req.param('id')));
     if (callback === undefined) return respondWith(c, <ForgottenPage />, 404);
     const texts = bodies.get(`callback ${callback.id}`);
-    const page = <CallbackPage {...{ ...frameOf(c), callback, texts }} />;
+    const page = <CallbackPage {...{ ...frameOf(c), callback, texts, ...neighboursOf(callback) }} />;
     return respondWithText(c, texts ?? {}) ?? respondWith(c, page);
   });
   for (const { list, name, done, run } of entryActs) {
@@ -225,17 +260,6 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     sandbox.cancelFault(Number(c.req.param('id')));
     return goTo(c, '/console/faults', 'cancelled');
   });
-
-  const describeAll = () => {
-    const { links, jobs, faults, callbacks } = countAll();
-    return `links: ${links}, jobs: ${jobs}, requests: ${sandbox.requests.length}, callbacks: ${callbacks}, faults: ${faults}`;
-  };
-  app.get('/console/delete', (c) => respondWith(c, <DeletePage {...frameOf(c)} what={describeAll()} isDone={false} />));
-  app.post('/console/reset', async (c) => {
-    const what = describeAll();
-    await sandbox.reset();
-    return respondWith(c, <DeletePage {...frameOf(c)} what={what} isDone />);
-  });
 }
 
 /** Responds with one of the texts alone, if the URL names it. */
@@ -255,34 +279,8 @@ function toEnvironment(name: unknown): Environment {
   return name === 'production' ? 'production' : 'sandbox';
 }
 
-/** The part of a list that a page shows: from the entry on that `from` in the URL counts, from 0. */
-function partOf<T>(c: Context, entries: readonly T[], count = mostShown): Part<T> {
-  const from = Math.max(0, Number(c.req.query('from')) || 0);
-  const next = from + count;
-  const older = entries.length > next ? `${c.req.path}?from=${next}` : null;
-  return { entries: entries.slice(from, next), total: entries.length, older };
-}
-
-/** The first jobs, as many as a page has room for: one at least. A heading takes the room of two rows. */
-function fitOnPage(jobs: readonly JobStory[]): readonly JobStory[] {
-  let rows = 0;
-  return jobs.filter(({ story }, index) => {
-    rows += 2 + story.length;
-    return index === 0 || rows <= mostRows;
-  });
-}
-
-function goTo(c: Context, url: string, done?: Done): Response {
-  return c.redirect(done === undefined ? url : `${url}?done=${done}`, 303);
-}
-
-/** Redirects to the page that sent the form, which says what was done, and shows the row. */
-function back(c: Context, otherwise: string, { done, row = '' }: { done: Done; row?: string | undefined }): Response {
-  const referrer = URL.parse(c.req.header('referer') ?? '');
-  const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');
-  // Browsers take a location that begins with `//` for another host.
-  const isPath = isOwn && !referrer.pathname.startsWith('//');
-  const url = new URL(isPath ? referrer.pathname + referrer.search : otherwise, 'http://console');
-  url.searchParams.set('done', done);
-  return c.redirect(`${url.pathname}${url.search}${row && `#${row}`}`, 303);
+/** Redirects to a page, which says what was done, and shows the row. */
+function goTo(c: Context, url: string, done?: Done, row = ''): Response {
+  const query = done === undefined ? '' : `${url.includes('?') ? '&' : '?'}done=${done}`;
+  return c.redirect(`${url}${query}${row && `#${row}`}`, 303);
 }

@@ -83,6 +83,11 @@ function unreadableTimestamp(operation: OperationName, wire: Wire): string {
 function staleMessage(offMs: number): string {
   const minutes = Math.round(Math.abs(offMs) / 60_000);
   const direction = offMs < 0 ? 'behind' : 'ahead of';
+  const hours = Math.round(minutes / 60);
+  if (hours <= 14 && Math.abs(minutes - hours * 60) <= 1) {
+    const off = `${hours} h ${direction} this machine's clock, as in another time zone`;
+    return `Write the timestamp in UTC: it is ${off}. If it is UTC, set the sender's clock correctly`;
+  }
   return `Sign just before you send, and set the sender's clock correctly: the timestamp is ${minutes} min ${direction} this machine's clock`;
 }
 

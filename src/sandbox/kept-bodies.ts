@@ -106,6 +106,11 @@ export function readBody(text: string): ReadBody {
   return { object: isRecord(json) ? json : {}, text: shorter, secrets };
 }
 
+/** Reads the reason code of a receiver: a body that is one word. */
+export function readReasonCode(text = ''): string | undefined {
+  return /^[a-z_]{1,32}$/.exec(text.trim())?.[0];
+}
+
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -6,7 +6,7 @@
 
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
-import { readSaved, writeSaved } from '../testing/saved-text.js';
+import { readSaved } from '../testing/saved-text.js';
 import type { SandboxCallback, SandboxOutcome } from './types.js';
 
 type Attempt = SandboxCallback['attempts'][number];
@@ -20,11 +20,13 @@ export interface KeptCallback {
   isRepeated: boolean;
 }
 
-/** A review that has not ended. `endsAt` is when it ends, in ms since the epoch. */
-export interface PendingReview {
+/** Results of a job that are to come: all of its outcome, or those after a review. */
+export interface PendingResults {
   readonly environment: Environment;
   readonly job: JobRef;
   readonly outcome: SandboxOutcome;
+  readonly part: 0 | 1;
+  /** When they come, in ms since the epoch. */
   readonly endsAt: number;
 }
 
@@ -37,7 +39,7 @@ export interface KeptState {
   readonly service: string;
   readonly lastCallbackId: number;
   readonly callbacks: readonly KeptCallback[];
-  readonly reviews: readonly PendingReview[];
+  readonly reviews: readonly PendingResults[];
   /** When each link's page was first opened. */
   readonly opened: readonly Sighting[];
   /** When each job's final status was first fetched. */
@@ -47,12 +49,7 @@ export interface KeptState {
   readonly failures: number;
 }
 
-/** Writes a state as JSON. */
-export function writeKeptState(state: KeptState): string {
-  return writeSaved('sandbox', state);
-}
-
-/** Reads a state that {@link writeKeptState} wrote; null for any other text. */
+/** Reads a saved state; null for any other text. */
 export function readKeptState(text: string): KeptState | null {
   const state = readSaved('sandbox', text) as KeptState | null;
   return state && { ...state, callbacks: state.callbacks.map(reviveTimes) };

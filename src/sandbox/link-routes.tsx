@@ -20,9 +20,9 @@ import {
   JobPage,
   LinkPage,
   ProblemPage,
-  stateOf,
 } from './pages/link-page.js';
 import type { FoundLink, Simulation } from './simulation.js';
+import { stateOf } from './stream.js';
 
 /** Responds with a page, or with facts to a script that accepts or sends JSON. */
 export function respondAs(
@@ -63,8 +63,7 @@ export function addLinkPages(app: Hono, { simulation, running }: { simulation: S
     const content = <LinkPage link={link} form={form} isLogoShown={logoOriginOf(link) !== null} />;
     const play = playAdvice(found);
     if (form.problems.length === 0) return respondAs(c, content, { refId: link.refId, environment, play });
-    const issues = form.problems.map(({ field, message }) => ({ path: field, message }));
-    return respondAs(c, content, { error: 'The form has wrong values', issues, play }, 400);
+    return respondAs(c, content, { error: 'The form has wrong values', issues: form.problems, play }, 400);
   };
   const respondClosed = (c: Context, link: StoredLink | null, closed: keyof typeof closedTexts) => {
     const { title, developer } = closedTexts[closed];
@@ -92,7 +91,7 @@ export function addLinkPages(app: Hono, { simulation, running }: { simulation: S
     const { form, idType } = readForm(new URLSearchParams(await c.req.text()), found);
     const { outcome } = form;
     if (!isOutcome(outcome) || form.problems.length > 0) return respondOpen(c, found, form);
-    const job = simulation.play(link.refId, outcome, { environment, ...(idType && { idType }) });
+    const job = simulation.play(link.refId, outcome, { environment, isOnPage: true, ...(idType && { idType }) });
     return c.redirect(`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`, 303);
   });
 
@@ -117,9 +116,9 @@ function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormSta
   const problems: FormState['problems'][number][] = [];
   if (id !== null && idType === null && link.idTypes.length > 0) {
     const known = link.idTypes.slice(0, 20).map(idTypeValue).join(', ');
-    problems.push({ field: 'id', message: `Choose one of the IDs that the link accepts: ${known}` });
+    problems.push({ path: 'id', message: `Choose one of the IDs that the link accepts: ${known}` });
   }
-  if (!hasConsent) problems.push({ field: 'consent', message: 'Tick the box to give your consent' });
-  if (!isOutcome(outcome)) problems.push({ field: 'outcome', message: 'Choose one of the outcomes' });
+  if (!hasConsent) problems.push({ path: 'consent', message: 'Tick the box to give your consent' });
+  if (!isOutcome(outcome)) problems.push({ path: 'outcome', message: 'Choose one of the outcomes' });
   return { form: { idType: id, outcome, hasConsent, problems }, idType };
 }

@@ -19,7 +19,6 @@ type Results = readonly OutcomeResult[];
 export interface OutcomePlan {
   /** The name of the outcome on the link's page. */
   readonly title: string;
-  readonly explanation: string;
   /** The results, in the order in which they are reported. Those after "under review" are reported after the review. */
   readonly results: Results;
 }
@@ -38,41 +37,13 @@ const idUnknown: OutcomeResult = { code: '1013', text: 'Invalid ID Number', type
 
 /** Every outcome. */
 export const outcomes: Readonly<Record<SandboxOutcome, OutcomePlan>> = {
-  approved: {
-    title: 'Approved',
-    explanation: 'The person is who they say they are: code 0810.',
-    results: [approved],
-  },
-  rejected: {
-    title: 'Rejected',
-    explanation: 'The selfie and the ID do not match: code 0811.',
-    results: [rejected],
-  },
-  review_approved: {
-    title: 'Approved after a review',
-    explanation: 'First the job is under review: code 0814. Then a person approves it: code 0810.',
-    results: [underReview, approved],
-  },
-  review_rejected: {
-    title: 'Rejected after a review',
-    explanation: 'First the job is under review: code 0814. Then a person rejects it: code 0816.',
-    results: [underReview, rejectedByReview],
-  },
-  id_verified: {
-    title: 'Approved, and the ID was read',
-    explanation: 'The authority knows the ID: code 1012, with the data of the ID. Then the job succeeds: code 0810.',
-    results: [idRead, approved],
-  },
-  id_not_found: {
-    title: 'The ID is unknown',
-    explanation: 'The authority does not know the ID: code 1013. Then the job fails: code 0811.',
-    results: [idUnknown, rejected],
-  },
-  never: {
-    title: 'No result',
-    explanation: 'The person leaves before the end: the job stays pending.',
-    results: [],
-  },
+  approved: { title: 'Approved', results: [approved] },
+  rejected: { title: 'Rejected', results: [rejected] },
+  review_approved: { title: 'Approved after a review', results: [underReview, approved] },
+  review_rejected: { title: 'Rejected after a review', results: [underReview, rejectedByReview] },
+  id_verified: { title: 'Approved, and the ID was read', results: [idRead, approved] },
+  id_not_found: { title: 'The ID is unknown', results: [idUnknown, rejected] },
+  never: { title: 'No result', results: [] },
 };
 
 /** The results that are reported at once, and those that are reported after the review. */

@@ -53,7 +53,7 @@ export async function postCallback(posting: Posting): Promise<PostResult> {
   const size = sum(posting.body);
   try {
     const { status, response } = await post(posting, size);
-    return { status, problem: problemOf(status, size, response), isAllowed: true, response };
+    return { status, problem: problemOf(status, size), isAllowed: true, response };
   } catch (error) {
     if (error instanceof NotAllowedError) return { status: null, problem: error.message, isAllowed: false };
     return { status: null, problem: connectionProblem(error, size), isAllowed: true };
@@ -146,12 +146,10 @@ function sum(parts: readonly Buffer[]): number {
   return parts.reduce((all, { length }) => all + length, 0);
 }
 
-/** Says why a delivery failed, with the reason code of the handler: a body that is one word. */
-function problemOf(status: number, size: number, response = ''): string | null {
+function problemOf(status: number, size: number): string | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) return 'the receiver responded with a redirect, which is not followed';
-  const [code] = /^[a-z_]{1,32}$/.exec(response.trim()) ?? [];
-  const said = `the receiver responded with ${status}${code === undefined ? '' : ` (${code})`}`;
+  const said = `the receiver responded with ${status}`;
   return status === 413 ? `${said}: raise its limit for bodies, because ${describeSize(size)}` : said;
 }
 

@@ -40,14 +40,21 @@ export function createRequestCheck(settings: Hosts, port: number): (message: Inc
     const host = onlyHostOf(message);
     const authority = readTarget(url).authority ?? host;
     if (host === null || authority === null || !isOwn(host) || !isOwn(authority)) {
-      return { status: 421, message: `Send the header "Host: ${first}": this server accepts only its own names` };
+      return {
+        status: 421,
+        message: `Send the header "Host: ${first}", or start the sandbox with --allow-host NAME (allowedHosts): this server accepts only its own names`,
+      };
     }
     const isRead = reads.has(method);
     // A foreign page may lead to a page of this server, but may not load anything as a part of itself.
     const isLink = isRead && headers['sec-fetch-dest'] === 'document';
     const isCrossSite = headers['sec-fetch-site'] === 'cross-site' && !isLink;
     if (isCrossSite || (!isRead && !isOwnOrigin(headers.origin, isOwn))) {
-      return { status: 403, message: 'Send the request without "Origin", or from a page of this server' };
+      return {
+        status: 403,
+        message:
+          'Send the request without "Origin", or from a page of this server; --allow-host NAME (allowedHosts) gives it another name',
+      };
     }
     if (!isRead && headers['user-agent'] === callbackUserAgent) {
       return { status: 403, message: 'Post callbacks to the server that receives them: this is a sandbox' };

@@ -12,15 +12,17 @@ import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import type { Signer } from '../signing/signer.js';
 import { createRandom } from '../testing/random.js';
 import { createRunningService, type RunningService } from '../testing/running-service.js';
+import { writeSaved } from '../testing/saved-text.js';
 import type { MockService } from '../testing/types.js';
 import { type Callbacks, createCallbacks } from './callbacks.js';
 import { readDescription } from './description.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest } from './http-server.js';
 import { checkInput, createInputError, environmentInput, playInput } from './input.js';
+import { jobKey } from './job-key.js';
 import type { Keeper } from './keep.js';
-import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
-import { type KeptCallback, writeKeptState } from './kept-state.js';
+import { createKeptBodies, maskSecrets, readBody, readReasonCode } from './kept-bodies.js';
+import type { KeptCallback, KeptState } from './kept-state.js';
 import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
 import type { SandboxSettings } from './options.js';
 import { hasPicture } from './outcomes.js';
@@ -28,7 +30,6 @@ import { callbackUserAgent, createRequestCheck, isFromPage, maxBodyBytes } from 
 import { createServiceHandler, environmentOf } from './service-handler.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import { createSimulation, type Simulation } from './simulation.js';
-import { jobKey } from './stories.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { createWork } from './work.js';
 
@@ -104,7 +105,9 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       const responded = maskSecrets(response.text, all);
       // A reset has removed the callback, and its texts.
       if (!signal.aborted) bodies.put(`callback ${id}`, { [`response ${attempts.length}`]: responded });
-      return { ...result, problem: result.problem && maskSecrets(result.problem, all) };
+      const code = readReasonCode(responded);
+      const isNamed = result.status !== null && result.problem !== null && code !== undefined;
+      return isNamed ? { ...result, problem: `${result.problem} (${code})` } : result;
     },
     onAttempt: (callback) => tryCall(() => settings.onCallback?.(callback)),
     onForget(id) {
@@ -126,6 +129,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     running,
     origin,
     signing,
+    isKept: keeper !== null,
     isFailing: () => failureRate > 0 && random.fraction() < failureRate,
     onRequest(request, writeTexts) {
       lastRequestId += 1;
@@ -206,13 +210,14 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
   };
 
   function write(): string {
-    return writeKeptState({
+    const state: KeptState = {
       service: service.save(),
       ...callbacks.state(),
       ...simulation.state(),
       lastRequestId,
       failures: random.position,
-    });
+    };
+    return writeSaved('sandbox', state);
   }
 
   if (kept !== null) {
@@ -230,6 +235,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       signing,
       bodies,
       send: serviceHandler.send,
+      findReceiver: callbacks.findReceiver,
       forgotten: () => forgotten,
       description: readDescription(),
     }),
@@ -248,6 +254,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       if ((method === 'GET' || method === 'HEAD') && target === '/health') return health;
       const environment = environmentOf(target);
       if (environment !== undefined) return serviceHandler.respond(environment, request);
+      serviceHandler.recordStray(request);
       return (await loadApp()).fetch(toWebRequest(request, origin));
     },
   });

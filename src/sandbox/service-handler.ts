@@ -17,6 +17,7 @@ import { matchRoute, type RouteMatch } from '../testing/routing.js';
 import type { RunningService } from '../testing/running-service.js';
 import type { MockFault } from '../testing/types.js';
 import { type Diagnosis, diagnoseSignature } from './diagnose-signature.js';
+import { findElsewhere, summarize } from './explain-response.js';
 import { describeFault } from './faults.js';
 import type { ReceivedRequest } from './http-server.js';
 import { type KeptTexts, maskSecrets, readBody } from './kept-bodies.js';
@@ -29,6 +30,8 @@ export interface ServiceHandlerSettings {
   readonly running: RunningService;
   readonly origin: string;
   readonly signing: SigningFacts;
+  /** Whether links and jobs survive a restart. */
+  readonly isKept: boolean;
   /** Whether the next request for an operation gets a response with status 503. */
   isFailing(): boolean;
   /** Called with each request, and with a function that writes the texts to keep of it. Returns the record. */
@@ -42,6 +45,8 @@ export interface ServiceHandler {
   respond(environment: Environment, request: ServiceRequest): Promise<WrittenResponse>;
   /** Sends a request to the service, with a fresh signature if its body is a JSON object. Resolves with its record. */
   send(to: Pick<SandboxRequest, 'environment' | 'method' | 'path'>, body: string): Promise<SandboxRequest>;
+  /** Records a request for an operation whose path names no environment. */
+  recordStray(request: Pick<ReceivedRequest, 'method' | 'target' | 'body'>): void;
   /** Records a request that was rejected before its body was read. Returns the rejection with a hint. */
   reject(rejection: Rejection, message: Pick<IncomingMessage, 'method' | 'url'>): Rejection;
 }
@@ -74,6 +79,7 @@ interface Exchange extends Recorded {
 export function createServiceHandler(settings: ServiceHandlerSettings): ServiceHandler {
   const { running, origin, signing, onRequest } = settings;
   const keys = Object.values(signing.apiKeys ?? {});
+  const storeOf = (environment: Environment) => running.environments[environment].context().store;
 
   type Operation = OperationName | null;
   async function diagnose(environment: Environment, operation: Operation, body: unknown): Promise<Diagnosis> {
@@ -101,6 +107,8 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
     const { operation } = route;
     const refId = operation === 'links.create' ? output.ref_id : operation !== null && route.linkId;
     const hasJob = operation === 'jobs.status' && (isText(input.user_id) || isText(input.job_id));
+    const { environment } = rest;
+    const answered = operation !== null && fault === null ? { environment, operation, input, output, storeOf } : null;
     const said = isText(output.error) ? clean(output.error) : null;
     return onRequest(
       {
@@ -110,8 +118,9 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
         linkRefId: clean(refId) || null,
         job: hasJob ? { userId: idOf(input.user_id), jobId: idOf(input.job_id) } : null,
         code: clean(output.code) || null,
+        summary: answered !== null && rest.status === 200 ? idOf(summarize(answered)) || null : null,
         notes: rest.status === 200 ? findNotes(operation, input, rest.at.getTime()).map(clean) : [],
-        reason: reasonOf(exchange, said),
+        reason: joinTexts(reasonOf(exchange, said), answered && findElsewhere(answered, clean(refId), settings.isKept)),
         fault: fault?.kind ?? null,
         signature,
       },
@@ -187,6 +196,20 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
       return recorded;
     },
 
+    recordStray({ method, target, body }) {
+      const path = URL.parse(target, origin)?.pathname ?? '/';
+      const route = matchRoute(method, path, signing.wire);
+      if (route.operation === null) return;
+      const about = { at: new Date(), environment: 'sandbox', method, path, status: 404, durationMs: 0 } as const;
+      const error = `begin the path with "/sandbox" or "/production", as in ${origin}/sandbox${path}`;
+      record({
+        ...{ ...about, fault: null, secrets: [], diagnosis: unread },
+        route: { operation: null, status: 404 },
+        sent: body.toString(),
+        responded: JSON.stringify({ error: `No environment has this path: ${error}` }),
+      });
+    },
+
     reject(rejection, { method = 'GET', url = '/' }) {
       const environment = environmentOf(url);
       if (environment === undefined) return rejection;
@@ -218,9 +241,14 @@ function reasonOf({ fault, diagnosis, status, route }: Exchange, said: string | 
   if (diagnosis.problem !== null) return diagnosis.message;
   if (status === 0) return 'The client disconnected before the response';
   if (status < 400) return null;
-  if (status === 404 && route.operation === null) return 'No operation has this path: check the base URL and the path';
+  if (status === 404 && route.operation === null)
+    return said?.startsWith('No environment') ? said : 'No operation has this path: check the base URL and the path';
   if (status === 405 && route.operation === null) return 'No operation has this path with this method';
   return said ?? `The service responded with ${status}`;
+}
+
+function joinTexts(...texts: readonly (string | null)[]): string | null {
+  return texts.filter((text) => text !== null).join(': ') || null;
 }
 
 /** Whether a value is an id, a code or a message: other values are not written into a record. */

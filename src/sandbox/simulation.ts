@@ -12,9 +12,9 @@ import type { RunningService } from '../testing/running-service.js';
 import type { StoredLink, WireIdType } from '../testing/store.js';
 import type { Callbacks } from './callbacks.js';
 import { createInputError } from './input.js';
-import type { KeptState, PendingReview } from './kept-state.js';
+import { jobKey, linkKey } from './job-key.js';
+import type { KeptState, PendingResults } from './kept-state.js';
 import { type OutcomeResult, outcomes, splitResults } from './outcomes.js';
-import { jobKey, linkKey } from './stories.js';
 import type { SandboxOutcome } from './types.js';
 import type { Work } from './work.js';
 
@@ -34,12 +34,17 @@ export interface FoundLink {
   readonly closed: 'disabled' | 'expired' | 'used' | null;
 }
 
+/** How long a job is pending at most after the form of a page, in ms. */
+const momentMs = 500;
+
 type SimulationState = Pick<KeptState, 'reviews' | 'opened' | 'confirmed'>;
 
 interface PlayOptions {
   readonly environment: Environment;
   /** Default: the link's first ID type. */
   readonly idType?: IdType | WireIdType | undefined;
+  /** Whether the end user waits on a page: the job is pending for a moment, as it is in reality. */
+  readonly isOnPage?: boolean;
 }
 
 export interface Simulation {
@@ -48,6 +53,8 @@ export interface Simulation {
   open(found: FoundLink): void;
   /** Starts a job, and reports the results of the outcome. */
   play(refId: string, outcome: SandboxOutcome, at: PlayOptions): JobRef;
+  /** Whether further results of a job will come by themselves. */
+  isWaiting(environment: Environment, job: JobRef): boolean;
   /** Completes a job at once, as a reviewer does. */
   complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void;
   /** Remembers that the final status of a job was fetched. */
@@ -56,17 +63,16 @@ export interface Simulation {
   readonly confirmed: Map<string, number>;
   /** The state to save. */
   state(): SimulationState;
-  /** Restores a saved state, and continues its reviews. */
+  /** Restores a saved state, and continues to wait for its results. */
   restore(state: SimulationState): void;
   clear(): void;
 }
 
-/** Creates a new simulation, without links, jobs or reviews. */
+/** Creates a new simulation, without links and jobs. */
 export function createSimulation({ running, callbacks, reviewMs, work, onChange }: SimulationSettings): Simulation {
   const opened = new Map<string, number>();
   const confirmed = new Map<string, number>();
-  const reviews = new Set<PendingReview>();
-  const cancels = new WeakMap<PendingReview, () => void>();
+  const reviews = new Map<PendingResults, () => void>();
   const contextOf = (environment: Environment): ControlContext => running.environments[environment].context();
 
   function findLink(refId: string): FoundLink | null {
@@ -95,19 +101,25 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     callbacks.send(environment, job, stored.results.length);
   }
 
-  function review(pending: PendingReview): void {
-    reviews.add(pending);
-    const cancel = work().later(Math.max(0, pending.endsAt - Date.now()), () => {
+  function wait(pending: PendingResults): void {
+    const act = () => {
       reviews.delete(pending);
-      for (const result of splitResults(pending.outcome)[1]) report(pending.environment, pending.job, result);
+      reportPart(pending);
       onChange();
-    });
-    cancels.set(pending, cancel);
+    };
+    reviews.set(pending, work().later(Math.max(0, pending.endsAt - Date.now()), act));
   }
 
-  function cancelReview(pending: PendingReview): void {
-    reviews.delete(pending);
-    cancels.get(pending)?.();
+  function reportPart(pending: PendingResults): void {
+    const { environment, job, outcome, part } = pending;
+    const parts = splitResults(outcome);
+    for (const result of parts[part]) report(environment, job, result);
+    if (part === 0 && parts[1].length > 0) wait({ ...pending, part: 1, endsAt: Date.now() + reviewMs });
+  }
+
+  function findWaiting(environment: Environment, job: JobRef): readonly PendingResults[] {
+    const key = jobKey({ environment, job });
+    return [...reviews.keys()].filter((pending) => jobKey(pending) === key);
   }
 
   return {
@@ -115,30 +127,39 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     confirmed,
     findLink,
     open: ({ environment, link }) => see(opened, linkKey(environment, link.refId)),
-    play(refId, outcome, { environment, idType }) {
+    play(refId, outcome, { environment, idType, isOnPage = false }) {
       const context = contextOf(environment);
       const link = checkLink(context, refId, environment);
       const job = startJob({ linkRefId: refId }, context, chooseIdType(link, idType));
-      const [now, afterReview] = splitResults(outcome);
-      for (const result of now) report(environment, job, result);
-      if (afterReview.length > 0) review({ environment, job, outcome, endsAt: Date.now() + reviewMs });
+      const pending = {
+        environment,
+        job,
+        outcome,
+        part: 0,
+        endsAt: Date.now() + Math.min(momentMs, reviewMs),
+      } as const;
+      if (!isOnPage) reportPart(pending);
+      else if (outcomes[outcome].results.length > 0) wait(pending);
       return job;
     },
+    isWaiting: (environment, job) => findWaiting(environment, job).length > 0,
     complete(environment, job, outcome) {
       for (const result of outcomes[outcome].results) report(environment, job, result);
-      // Reviews are cancelled after the callback has begun. In the other order, there would be no work for a moment,
-      // and `idle` would resolve too early.
-      const key = jobKey({ environment, job });
-      for (const pending of reviews) if (jobKey(pending) === key) cancelReview(pending);
+      // What was to come is cancelled after the callback has begun. In the other order, there would be no work for a
+      // moment, and `idle` would resolve too early.
+      for (const pending of findWaiting(environment, job)) {
+        reviews.get(pending)?.();
+        reviews.delete(pending);
+      }
     },
     confirm(environment, job) {
       if (contextOf(environment).store.findJob(job)?.outcome) see(confirmed, jobKey({ environment, job }));
     },
-    state: () => ({ reviews: [...reviews], opened: [...opened], confirmed: [...confirmed] }),
+    state: () => ({ reviews: [...reviews.keys()], opened: [...opened], confirmed: [...confirmed] }),
     restore(state) {
       for (const [key, at] of state.opened) opened.set(key, at);
       for (const [key, at] of state.confirmed) confirmed.set(key, at);
-      for (const pending of state.reviews) review(pending);
+      for (const pending of state.reviews) wait(pending);
     },
     clear() {
       opened.clear();

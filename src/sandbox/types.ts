@@ -173,6 +173,8 @@ export interface SandboxRequest {
   readonly status: number;
   /** The time from request to response, in milliseconds. */
   readonly durationMs: number;
+  /** What a successful response says, in a few words: "pending", "2 links", a link's name. Null for any other response. */
+  readonly summary: string | null;
   /** What the service may refuse, although the sandbox accepts it: a code of no country, a time in the past, a user id without effect. */
   readonly notes: readonly string[];
   /** The reference id of the link that the request was about or created; null if there is none. */

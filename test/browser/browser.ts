@@ -39,7 +39,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 }
 
 /** What a page says that shows changes as they happen. */
-export const live = 'This page updates automatically.';
+export const live = /^(?:Live|This page updates automatically\.)$/;
 
 /** Opens a page that shows changes as they happen. */
 export async function openLivePage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> {

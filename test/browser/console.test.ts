@@ -8,12 +8,12 @@ import { live, openLivePage, openPage, test } from './browser.js';
 
 test('what happens appears without losing focus, selection, choice or scroll', async ({ browser }) => {
   const { sandbox, refId } = await linkAndReceiver();
-  for (let i = 0; i < 18; i += 1) await sandbox.play(refId, 'approved');
+  for (let i = 0; i < 20; i += 1) await sandbox.play(refId, 'approved');
   await sandbox.idle();
   const page = await openLivePage(browser, `${sandbox.origin}/console/links/${refId}`);
   const choice = page.getByRole('combobox', { name: 'Outcome' });
   await choice.selectOption('rejected');
-  const job = page.locator('[data-live=jobs] bdi').first();
+  const job = page.locator('[data-live=stream] bdi').last();
   const selected = await job.evaluate((code) => {
     getSelection()?.selectAllChildren(code);
     return code.textContent;
@@ -28,7 +28,7 @@ test('what happens appears without losing focus, selection, choice or scroll', a
   await sandbox.play(refId, 'review_approved');
   await sandbox.idle();
 
-  await page.getByRole('link', { name: 'Callback 20 ·' }).waitFor();
+  await page.getByRole('link', { name: 'Callback 22 ·' }).waitFor();
   expect(await row.evaluate((element) => element === document.activeElement)).toBe(true);
   expect(await page.evaluate(() => getSelection()?.toString())).toBe(selected);
   expect(await choice.inputValue()).toBe('rejected');
@@ -48,13 +48,11 @@ test('what is done on a page leads back to it, shows the row, and is confirmed',
       return bottom > 0 && top < innerHeight;
     });
 
-  await page
-    .getByRole('region', { name: `Job ${job.jobId}` })
-    .getByRole('button', { name: 'Fail the job' })
-    .click();
+  await page.goto(`${sandbox.origin}/?job=${job.jobId}`);
+  await page.getByRole('button', { name: 'Fail the job' }).click();
   await page.waitForURL(/done=completed#job-/);
   expect(await isInView(new URL(page.url()).hash.slice(1))).toBe(true);
-  expect(await page.getByRole('status').first().innerText()).toBe('The job was completed.');
+  expect(await page.getByRole('status').last().innerText()).toBe('The job was completed.');
 
   await sandbox.idle();
   await page.goto(`${sandbox.origin}/console/callbacks/1`);
@@ -132,5 +130,76 @@ test('a page says when the sandbox has stopped', async ({ browser }) => {
 
   await sandbox.stop();
 
-  await page.getByRole('status').filter({ hasText: 'The sandbox does not respond.' }).waitFor();
+  await page.getByRole('status').filter({ hasText: 'The sandbox does not respond' }).waitFor();
+});
+
+test('the first request takes the place of the first steps without a reload', async ({ browser }) => {
+  const { sandbox, client } = await running();
+  const page = await openLivePage(browser, sandbox.origin);
+  await page.getByRole('heading', { name: '2. Make a first call' }).waitFor();
+  expect(await page.getByText('npx hosted-client listen').isVisible()).toBe(true);
+
+  await client.links.list();
+
+  await page.getByRole('link', { name: 'links.list' }).waitFor();
+  expect(await page.getByRole('heading', { name: '2. Make a first call' }).count()).toBe(0);
+});
+
+test('the button of the empty console creates a link', async ({ browser }) => {
+  const { sandbox, client } = await running();
+  const page = await openPage(browser, { javaScriptEnabled: false });
+  await page.goto(sandbox.origin);
+
+  await page.getByRole('button', { name: 'Or create a link here' }).click();
+
+  await page.waitForURL('**/console/links/*?done=created');
+  expect((await client.links.list()).links).toHaveLength(1);
+});
+
+test('Escape leads back to the list with its filter and page', async ({ browser }) => {
+  const { sandbox, client } = await running();
+  for (let i = 0; i < 60; i += 1) await client.links.get('none').catch(() => null);
+  const page = await openLivePage(browser, `${sandbox.origin}/?show=failed`);
+  await page.getByRole('link', { name: 'Older', exact: true }).click();
+  await page.waitForURL(/before=/);
+  const list = page.url();
+
+  await page.getByRole('link', { name: 'links.get' }).first().click();
+  await page.waitForURL('**/console/requests/*');
+  await page.getByRole('link', { name: 'Older failure' }).click();
+  await page.waitForURL('**/console/requests/*');
+  await page.keyboard.press('Escape');
+  await page.waitForURL(list);
+
+  await page.keyboard.press('Escape');
+  expect(page.url()).toBe(list);
+});
+
+test('a row that newer ones push out keeps the focus', async ({ browser }) => {
+  const { sandbox, client } = await running();
+  for (let i = 0; i < 50; i += 1) await client.links.list();
+  const page = await openLivePage(browser, sandbox.origin);
+  const last = page.locator('#request-1 a');
+  await last.focus();
+
+  await client.links.list();
+  await page.locator('#request-51').waitFor();
+
+  expect(await last.evaluate((row) => row === document.activeElement)).toBe(true);
+  await page.keyboard.press('Shift+Tab');
+  await client.links.list();
+  await page.locator('#request-52').waitFor();
+  expect(await last.count()).toBe(0);
+});
+
+test('where there is no clipboard, the button says so', async ({ browser }) => {
+  const { sandbox, refId } = await runningLink();
+  const page = await openPage(browser);
+  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+  await page.goto(`${sandbox.origin}/console/links/${refId}`);
+  const button = page.getByRole('button', { name: 'Copy the reference' });
+
+  await button.click();
+
+  await expect.poll(() => button.innerText()).toBe('No clipboard: select it');
 });

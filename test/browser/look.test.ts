@@ -6,13 +6,14 @@
 
 import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
+import { running, runningLink } from '../sandbox/running.js';
 import { openPage, sizing, test } from './browser.js';
-import { everyPage, picture, visit, type Way } from './every-page.js';
+import { everyPage, idTypes, picture, visit, type Way } from './every-page.js';
 
 /** Runs in the browser: what reaches over the page's right or left side, or is cut off. */
 function findOverflow(): readonly string[] {
   const width = document.documentElement.clientWidth;
-  const found = [...document.querySelectorAll('body *:not(.skip):not(option):not(input)')].filter((element) => {
+  const found = [...document.querySelectorAll('body *:not(.skip, .unseen, option, input)')].filter((element) => {
     const { left, right } = element.getBoundingClientRect();
     return (
       left < -0.5 || right > width + 0.5 || (element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1)
@@ -79,10 +80,18 @@ test('in forced colours, failures and chosen values can be told from the rest', 
       .first()
       .evaluate((element, name) => getComputedStyle(element)[name], property);
 
+  const borderOf = (selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => getComputedStyle(element).borderBottomWidth);
+
   await ways.get('console')?.(page);
   const ground = await styleOf('body', 'backgroundColor');
   expect(await styleOf('.failed > .status', 'textDecorationLine')).toBe('underline');
   expect(await styleOf('#stream li:not(.failed) > .status', 'textDecorationLine')).toBe('none');
+  expect(await borderOf('nav a[aria-current=page]')).toBe('3px');
+  expect(await borderOf('nav a[aria-current=false]')).toBe('0px');
   await ways.get('link')?.(page);
   expect(await styleOf('.choice:has(:checked)', 'borderLeftColor')).not.toBe(ground);
   expect(await styleOf('.choice:not(:has(:checked))', 'borderLeftColor')).toBe(ground);
@@ -90,13 +99,17 @@ test('in forced colours, failures and chosen values can be told from the rest', 
 
 /** Runs in the browser: what is smaller than 44 px, with the label that it is pressed by. */
 function findSmallTargets(): readonly string[] {
-  return [...document.querySelectorAll('a, button, input:not([type=hidden]), select')]
-    .map((element) => element.closest('label.choice') ?? element)
-    .filter((target) => {
-      const { width, height } = target.getBoundingClientRect();
-      return width < 43.99 || height < 43.99;
-    })
-    .map((target) => `${target.outerHTML.slice(0, 80)} ${JSON.stringify(target.getBoundingClientRect())}`);
+  return (
+    [...document.querySelectorAll('a, button, input:not([type=hidden]), select')]
+      // On a narrow page, the ids of a row are only on the page behind it.
+      .filter((element) => element.checkVisibility())
+      .map((element) => element.closest('label.choice') ?? element)
+      .filter((target) => {
+        const { width, height } = target.getBoundingClientRect();
+        return width < 43.99 || height < 43.99;
+      })
+      .map((target) => `${target.outerHTML.slice(0, 80)} ${JSON.stringify(target.getBoundingClientRect())}`)
+  );
 }
 
 /** Runs in the browser: which stops of the keyboard show no focus of 2 px and more with a contrast of 3 (WCAG 1.4.11). */
@@ -164,8 +177,42 @@ async function countMoving(browser: Browser, reducedMotion: 'reduce' | 'no-prefe
 }
 
 test('nothing moves for who wants less motion', async ({ browser }) => {
-  const way = (await everyPage()).get('story') as Way;
+  const way = (await everyPage()).get('link in the console') as Way;
 
   expect(await countMoving(browser, 'no-preference', way)).toBeGreaterThan(0);
   expect(await countMoving(browser, 'reduce', way)).toBe(0);
+});
+
+test('the list is the page: 16 rows at 1440 × 900, and the first row on a narrow page within 180 px', async ({
+  browser,
+}) => {
+  const page = await openPage(browser, { viewport: { width: 1440, height: 900 } });
+  const { sandbox, client } = await running();
+  for (let i = 0; i < 30; i += 1) await client.links.list();
+  await page.goto(sandbox.origin);
+  const tops = () =>
+    page.locator('#stream li').evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().top));
+
+  const wide = await tops();
+  expect(wide[0]).toBeLessThanOrEqual(100);
+  expect(wide.filter((top) => top < 864).length).toBeGreaterThanOrEqual(16);
+  await page.setViewportSize({ width: 390, height: 800 });
+  expect((await tops())[0]).toBeLessThanOrEqual(180);
+});
+
+test('the page of the end user is at most 900 px high, and its fields have the names that a test would guess', async ({
+  browser,
+}) => {
+  const page = await openPage(browser, { viewport: { width: 640, height: 400 } });
+  const { sandbox, link } = await runningLink({ idTypes: idTypes.slice(0, 2) });
+  await page.goto(link.url);
+
+  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThanOrEqual(900);
+  await page.getByRole('radio', { name: 'Drivers license' }).check();
+  await page.getByRole('checkbox', { name: 'I agree' }).check();
+  await page.getByLabel('How the verification ends').selectOption('rejected');
+  await page.getByRole('button', { name: 'Start the verification' }).click();
+  await page.waitForURL('**/jobs/*');
+  await page.getByText('Your identity could not be verified').waitFor();
+  expect(sandbox.service.sandbox.links.all()).toMatchObject([{ failed_jobs: 1 }]);
 });

@@ -98,14 +98,14 @@ test('a foreign page neither shows the console in a frame nor writes to it', asy
   const foreign = await foreignSite(
     'text/html',
     `<iframe src="${sandbox.origin}"></iframe>
-    <form method="post" action="${sandbox.origin}/console/reset"><button>Win a prize</button></form>`,
+    <form method="post" action="${sandbox.origin}/control/reset"><button>Win a prize</button></form>`,
   );
   const page = await openPage(browser);
 
   await page.goto(foreign.origin);
   expect(await page.frameLocator('iframe').getByRole('heading', { name: 'Sandbox console' }).count()).toBe(0);
   const [response] = await Promise.all([
-    page.waitForResponse(`${sandbox.origin}/console/reset`),
+    page.waitForResponse(`${sandbox.origin}/control/reset`),
     page.getByRole('button', { name: 'Win a prize' }).click(),
   ]);
 

@@ -19,7 +19,7 @@ import { idTypes } from './every-page.js';
 /** Presses Tab until the focus is on what has this name; every stop on the way has to show the focus. */
 async function tabTo(
   page: Page,
-  role: 'link' | 'button' | 'radio' | 'checkbox' | 'searchbox',
+  role: 'link' | 'button' | 'radio' | 'checkbox' | 'searchbox' | 'combobox',
   name: string,
 ): Promise<void> {
   const wanted = page.getByRole(role, { name, exact: true });
@@ -50,9 +50,9 @@ async function confirm(client: HostedClient, callback: ReceivedCallback | undefi
 test.for([320, 1280])('the story is walked by keyboard alone, %i px wide', async (width, { browser }) => {
   const { sandbox, client, received } = await linkAndReceiver({ link: { idTypes } });
   const page = await openPage(browser, { viewport: { width, height: 800 } });
-  await page.goto(`${sandbox.origin}/console/links`);
+  await page.goto(`${sandbox.origin}/?show=links`);
 
-  await tabTo(page, 'link', 'Example Partner');
+  await tabTo(page, 'link', 'Link · Example Partner');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/console/links/*');
   await tabTo(page, 'link', 'Open the page of the end user');
@@ -63,7 +63,7 @@ test.for([320, 1280])('the story is walked by keyboard alone, %i px wide', async
   await tabTo(page, 'link', 'Read the privacy policy of Example Partner');
   await tabTo(page, 'checkbox', 'I agree that Example Partner verifies my identity.');
   await page.keyboard.press('Space');
-  await tabTo(page, 'radio', 'Approved The person is who they say they are: code 0810.');
+  await tabTo(page, 'combobox', 'How the verification ends');
   for (let i = 0; i < 4; i += 1) await page.keyboard.press('ArrowDown');
   await tabTo(page, 'button', 'Start the verification');
   await page.keyboard.press('Enter');
@@ -77,9 +77,9 @@ test.for([320, 1280])('the story is walked by keyboard alone, %i px wide', async
   ]);
   expect(await confirm(client, received[1])).toMatchObject({ state: 'succeeded' });
 
-  await tabTo(page, 'link', 'See the story of this link in the console');
+  await tabTo(page, 'link', 'See this link in the console');
   await page.keyboard.press('Enter');
-  await page.getByRole('listitem').filter({ hasText: 'Confirmed' }).waitFor();
+  await page.getByRole('listitem').filter({ hasText: '1012 ID Number Validated, then 0810 Enroll User' }).waitFor();
 });
 
 test('the first stop of the keyboard skips to the content', async ({ browser }) => {
@@ -91,7 +91,7 @@ test('the first stop of the keyboard skips to the content', async ({ browser }) 
   await page.keyboard.press('Enter');
 
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
-  await tabTo(page, 'searchbox', 'Search by ref, job or user id');
+  await tabTo(page, 'link', 'sh');
 });
 
 test('the story is walked without script, review included', async ({ browser }) => {
@@ -100,12 +100,16 @@ test('the story is walked without script, review included', async ({ browser }) 
 
   await page.goto(link.url);
   await page.getByRole('checkbox').check();
-  await page.getByRole('radio', { name: 'Approved after a review' }).check();
+  await page
+    .getByLabel('How the verification ends')
+    .selectOption({ label: 'Approved after a review (0814, then 0810)' });
   await page.getByRole('button', { name: 'Start the verification' }).click();
-  await expect.poll(() => page.getByRole('status').innerText()).toContain('Under review');
   const jobUrl = page.url();
+  await expect.poll(() => received.length).toBe(1);
   await page.getByRole('link', { name: 'Look again' }).click();
+  await expect.poll(() => page.getByRole('status').innerText()).toContain('Under review');
   await page.goto(`${sandbox.origin}/console/links/${link.refId}`);
+  await page.getByRole('link', { name: 'Job · Example Partner' }).click();
   await page.getByRole('button', { name: 'Complete the job' }).click();
   await page.getByRole('button', { name: 'Complete the job' }).waitFor({ state: 'detached' });
   await page.goto(jobUrl);
@@ -123,6 +127,8 @@ test('a form without consent says what is missing, and leads there by keyboard',
   await page.getByRole('radio', { name: 'Drivers license' }).check();
   await page.getByRole('button', { name: 'Start the verification' }).click();
   await page.getByRole('alert').waitFor();
+  // The alert is there before the stylesheet is loaded.
+  await page.waitForLoadState();
 
   expect(await page.title()).toMatch(/^Please check/);
   expect(await page.getByRole('radio', { name: 'Drivers license' }).isChecked()).toBe(true);

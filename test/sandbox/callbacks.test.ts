@@ -119,7 +119,7 @@ test.each([
   [401, 'forged signature', 'the receiver responded with 401'],
   [401, '{"error":"no_user"}', 'the receiver responded with 401'],
   [401, 'a'.repeat(33), 'the receiver responded with 401'],
-  [401, 'of_a_key', 'the receiver responded with 401 ((left out))'],
+  [401, 'of_a_key', 'the receiver responded with 401'],
 ])('an attempt that got %j and the text %j says: %s', async (status, text, problem) => {
   const callbackUrl = await responding(status, () => text);
   const options = { callbackRetriesMs: [], apiKeys: { sandbox: 'of_a_key' } };

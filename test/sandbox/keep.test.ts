@@ -45,7 +45,7 @@ test('links, jobs and callbacks survive a restart, and ids go on', async () => {
   expect((await client.jobs.status(job)).state).toBe('succeeded');
   expect(sandbox.callbacks).toEqual(before);
   expect(sandbox.callbacks[0]?.attempts[0]?.at).toBeInstanceOf(Date);
-  expect(await (await fetch(`${sandbox.origin}/console/links/${link.refId}`)).text()).toContain('Confirmed');
+  expect(await (await fetch(`${sandbox.origin}/console/links/${link.refId}`)).text()).toContain('Verified');
   await sandbox.resend(1);
   expect(sandbox.callbacks.map(({ id }) => id)).toEqual([1, 2]);
 });

@@ -95,7 +95,7 @@ test.each([undefined, 'own', 'https://evil.example'])(
     const own = origin === 'own' ? sandbox.origin : origin;
     const headers = { ...json, 'sec-fetch-site': 'cross-site', ...(own && { origin: own }) };
 
-    for (const path of ['/control/reset', '/console/reset', `/links/${link.refId}`, '/sandbox/v1/hosted_links']) {
+    for (const path of ['/control/reset', '/console/faults', `/links/${link.refId}`, '/sandbox/v1/hosted_links']) {
       const answer = await write(port, { method: 'POST', path, headers, body: '{}' });
       expect([path, answer.status]).toEqual([path, 403]);
     }
@@ -142,7 +142,7 @@ test('a callback of another sandbox changes nothing', async () => {
   const other = await running();
   await other.client.links.create(newLink);
 
-  for (const path of ['/control/reset', '/console/reset']) {
+  for (const path of ['/control/reset', '/console/faults']) {
     const { refId } = await client.links.create({ ...newLink, callbackUrl: other.sandbox.origin + path });
     await sandbox.play(refId, 'approved');
   }

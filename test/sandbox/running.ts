@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { HostedClient } from 'hosted-client';
 import { type Sandbox, type SandboxOptions, type SandboxOutcome, startSandbox } from 'hosted-client/sandbox';
-import { onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { writeSaved } from '../../src/testing/saved-text.js';
 
 /** Starts a sandbox that stops with the test. Its callbacks are small. */
@@ -149,6 +149,29 @@ export function seedLink({ service }: Sandbox, fields: object) {
   Object.assign(state.sandbox.links[0], fields);
   service.restore(writeSaved('mock service', state));
   return service.sandbox.links.all()[0] as { readonly link_url: string; readonly logo_url: string };
+}
+
+/** Entries of one millisecond have no order that a reader could expect. */
+export const nextMillisecond = (now = Date.now()) =>
+  expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(now);
+
+/** What the rows of a page say. */
+export function rowsOf(html: string) {
+  const rows = html.match(/<li id=.*?<\/li>/gs) ?? [];
+  return rows.map((row) => {
+    const textOf = (name: string) =>
+      (new RegExp(`class="${name}[^>]*>(.*?)</(?:a|span)>`, 's').exec(row)?.[1] ?? '')
+        .replaceAll(/<[^>]*>|[\u2068\u2069]/g, '')
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', "'");
+    return {
+      row,
+      id: /<li id="([^"]*)"/.exec(row)?.[1],
+      status: textOf('status'),
+      what: textOf('what'),
+      why: textOf('why'),
+    };
+  });
 }
 
 /** Posts JSON to a control. */

@@ -1,5 +1,5 @@
 /**
- * How to connect a program to the sandbox: variables, a first call, and the end of everything.
+ * How to connect a program to the sandbox: variables, a first call, and callbacks.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const client = HostedClient.fromEnv();
 const link = await client.links.create({
   companyName: 'Example Partner',
   dataPrivacyPolicyUrl: 'https://partner.example/privacy',
-  callbackUrl: 'http://127.0.0.1:3000/callbacks',
+  callbackUrl: 'http://127.0.0.1:4086/',
 });
 console.log(link.url);
 `;
@@ -56,11 +56,14 @@ export function Connect({ view, at }: { view: ConnectView; at: string }) {
       <h2>2. Make a first call</h2>
       <Code text={firstCall} what="the first call" />
       {curl !== null && (
-        <>
-          <p>Or in sh, with curl and openssl:</p>
+        <details>
+          <summary>Or in sh, with curl and openssl</summary>
           <Code text={curl} what="the command" />
-        </>
+        </details>
       )}
+      <Act action="/console/links">Or create a link here</Act>
+      <h2>3. Receive its callbacks</h2>
+      <Code text="npx hosted-client listen" what="the command that listens" />
       {hasDescription && (
         <p>
           <a href="/openapi.yaml">OpenAPI description of the service</a>
@@ -84,23 +87,6 @@ export function ConnectPage({ view, ...frame }: ConsoleFrame & { view: ConnectVi
     <ConsolePage title="Connect" at="/console/connect" {...frame}>
       <h1>Connect</h1>
       <Connect view={view} at="/console/connect" />
-      <p>
-        <a href="/console/delete">Delete everything…</a>
-      </p>
-    </ConsolePage>
-  );
-}
-
-/** Asks before everything is deleted, or says what was deleted. */
-export function DeletePage({ what, isDone, ...frame }: ConsoleFrame & { what: string; isDone: boolean }) {
-  return (
-    <ConsolePage title="Delete everything" at="/console/connect" {...frame}>
-      <h1>{isDone ? 'Everything was deleted' : 'Delete everything?'}</h1>
-      <p role={isDone ? 'status' : undefined}>
-        {isDone ? 'Deleted ' : 'This deletes '}
-        {what}.
-      </p>
-      {!isDone && <Act action="/console/reset">Delete everything</Act>}
     </ConsolePage>
   );
 }

@@ -1,13 +1,12 @@
 /**
- * The parts that the console's pages share: the navigation with its counts, rows, ids, times and small forms.
+ * The parts that the console's pages share: the bar with its counts, rows, ids, times and small forms.
  *
  * @module
  */
 
 import type { Child } from 'hono/jsx';
 import { environments } from '../../options.js';
-import { isCallback, type StreamEntry, verdictOf } from '../stream.js';
-import type { SandboxCallback, SandboxRequest } from '../types.js';
+import { describeEntry, isJob, jobUrl, type StreamEntry } from '../stream.js';
 import { ago } from './console-script.js';
 import { Layout } from './layout.js';
 
@@ -41,8 +40,8 @@ const sections = [
   ['all', '/', 'All'],
   ['failed', '/?show=failed', 'Failed'],
   ['callbacks', '/?show=callbacks', 'Callbacks'],
-  ['links', '/console/links', 'Links'],
-  ['jobs', '/console/jobs', 'Jobs'],
+  ['links', '/?show=links', 'Links'],
+  ['jobs', '/?show=jobs', 'Jobs'],
   ['faults', '/console/faults', 'Faults'],
   ['connect', '/console/connect', 'Connect'],
 ] as const;
@@ -58,8 +57,11 @@ export function ConsolePage({ title, at, counts, done, children }: ConsolePagePr
   const text = Object.hasOwn(doneTexts, done ?? '') ? doneTexts[done as Done] : null;
   return (
     <Layout title={title} isLive isWide>
-      <nav aria-label="Console" data-live="nav" data-failed={counts.failed}>
-        <ul>
+      <nav aria-label="Console">
+        <strong class="brand">
+          Sandbox <small>simulation</small>
+        </strong>
+        <ul data-live="nav" data-failed={counts.failed}>
           {sections.map(([name, url, label]) => (
             <li>
               <a
@@ -73,14 +75,11 @@ export function ConsolePage({ title, at, counts, done, children }: ConsolePagePr
           ))}
         </ul>
         <form method="get" action="/">
-          <input
-            id="search"
-            type="search"
-            name="q"
-            placeholder="Ref, job or user id"
-            aria-label="Search by ref, job or user id"
-          />
+          <input id="search" type="search" name="q" placeholder="Search ( / )" aria-label="Search what rows show" />
         </form>
+        <p class="live" role="status" data-follow="Live">
+          Reload to update
+        </p>
       </nav>
       {text !== null && (
         <p class="done" role="status">
@@ -88,9 +87,6 @@ export function ConsolePage({ title, at, counts, done, children }: ConsolePagePr
         </p>
       )}
       {children}
-      <p class="live" role="status" data-follow>
-        This page shows what happened before it was loaded.
-      </p>
       <p class="keys">
         <kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>Esc</kbd> back
       </p>
@@ -98,86 +94,49 @@ export function ConsolePage({ title, at, counts, done, children }: ConsolePagePr
   );
 }
 
-/** How long ago something happened, with the time in UTC. The page's script shows the local time instead. */
-export function Ago({ at }: { at: number | Date }) {
+/**
+ * How long ago something happened, or in how long it will, with the time in UTC. The page's script shows the local time
+ * instead.
+ */
+export function Ago({ at, isNext = false }: { at: number | Date; isNext?: boolean }) {
   const iso = new Date(at).toISOString();
   return (
-    <time datetime={iso} title={`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`}>
-      {ago(iso, Date.now())}
+    <time datetime={iso} title={`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`} class={isNext ? 'next' : undefined}>
+      {ago(iso, Date.now(), isNext)}
     </time>
   );
 }
 
-export interface RowProps {
-  readonly id: string;
-  readonly at: number | Date;
-  /** The URL of its page, if it has one. */
-  readonly href?: string;
-  readonly what: string;
-  readonly ids?: Child;
-  /** Why it failed, or another fact. */
-  readonly note?: string | null;
-  readonly status?: string | number | null;
-  readonly durationMs?: number | undefined;
-  readonly isFailed?: boolean;
-}
+/** How many characters a row shows of a name and of a note. The page behind the row shows them all. */
+const longest = { name: 80, note: 300 };
 
-/** How many characters of a name a row shows. The page behind the row shows them all. */
-const longestName = 300;
-
-export function Row({ id, at, href, what, ids, note, status, durationMs, isFailed = false }: RowProps) {
-  const name = what.length > longestName ? `${what.slice(0, longestName)}…` : what;
-  const What = href === undefined ? 'strong' : 'a';
+/** An entry of the stream. The row of a job has no ids: its name and result say more. */
+export function EntryRow({ entry }: { entry: StreamEntry }) {
+  const { id, href, what, name, note, status, kind } = describeEntry(entry);
   return (
-    <li id={id} class={isFailed ? 'failed' : ''}>
-      <Ago at={at} />
-      <What class="what" href={href}>
-        <bdi>{name}</bdi>
-      </What>
-      {ids && <span class="ids">{ids}</span>}
-      {note && <span class="why">{note}</span>}
-      {status != null && <span class="status">{status}</span>}
-      {durationMs !== undefined && <span class="duration">{Math.round(durationMs)} ms</span>}
+    <li id={id} class={kind === 'bad' ? 'failed' : ''}>
+      <Ago at={entry.at} />
+      <span class={`status ${kind}`}>{status}</span>
+      <a class="what" href={href}>
+        <bdi>
+          {clamp(what, longest.name)}
+          {name !== undefined && [' · ', <bdi>{clamp(name, longest.name)}</bdi>]}
+        </bdi>
+      </a>
+      <span class="ids">{!isJob(entry) && <Ids {...entry} />}</span>
+      <span class="why">
+        <bdi>{clamp(note, longest.note)}</bdi>
+      </span>
     </li>
   );
 }
 
-/** A request or callback. `ids` are left out where the page says what the entry is about. */
-export function EntryRow({ entry, ids }: { entry: StreamEntry; ids?: Child }) {
-  return <Row {...(isCallback(entry) ? describeCallback(entry) : describeRequest(entry))} ids={ids} />;
-}
-
-function describeRequest(request: SandboxRequest): RowProps {
-  const { id, at, operation, method, path, status, durationMs, reason, code, notes } = request;
-  return {
-    id: `request-${id}`,
-    at,
-    href: `/console/requests/${id}`,
-    what: operation ?? `${method} ${path}`,
-    note: reason === null ? notes.join('; ') : `${code ?? ''} ${reason}`,
-    status: status === 0 ? 'No response' : status,
-    durationMs,
-    isFailed: reason !== null,
-  };
-}
-
-function describeCallback(callback: SandboxCallback): RowProps {
-  const { id, at, variant, resultCode, attempts, copyOf } = callback;
-  const { title, isFailed, reason } = verdictOf(callback);
-  return {
-    id: `callback-${id}`,
-    at,
-    href: `/console/callbacks/${id}`,
-    what: `Callback ${id} · ${variant === null ? resultCode : `${variant} copy of ${copyOf}`}`,
-    note: reason,
-    status: title,
-    durationMs: attempts.at(-1)?.durationMs,
-    isFailed,
-  };
+function clamp(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
 /** The ids of a link and of a job, each as a link to its page. */
-export function Ids({ linkRefId, job }: Pick<SandboxRequest, 'linkRefId' | 'job'>) {
+function Ids({ linkRefId, job }: Pick<StreamEntry, 'linkRefId' | 'job'>) {
   return (
     <>
       {linkRefId !== null && <Id href={`/console/links/${encodeURIComponent(linkRefId)}`} kind="link" id={linkRefId} />}
@@ -186,11 +145,7 @@ export function Ids({ linkRefId, job }: Pick<SandboxRequest, 'linkRefId' | 'job'
   );
 }
 
-export function jobUrl(jobId: string): string {
-  return `/?job=${encodeURIComponent(jobId)}`;
-}
-
-export function Id({ href, kind, id }: { href: string; kind: string; id: string }) {
+function Id({ href, kind, id }: { href: string; kind: string; id: string }) {
   return (
     <a href={href} title={id}>
       {kind} <bdi class="id">{id.length > 12 ? `${id.slice(0, 8)}…` : id}</bdi>
@@ -203,18 +158,14 @@ export function Rows({ name, older, children }: { name: string; older?: string |
   return (
     <div data-live={name}>
       <ul class="rows">{children}</ul>
-      {older != null && <Older href={older} />}
+      {older != null && (
+        <p>
+          <a href={older} rel="next">
+            Older
+          </a>
+        </p>
+      )}
     </div>
-  );
-}
-
-export function Older({ href }: { href: string }) {
-  return (
-    <p>
-      <a href={href} rel="next">
-        Older
-      </a>
-    </p>
   );
 }
 
@@ -241,15 +192,18 @@ export function Copy({ text, what }: { text: string; what: string }) {
   );
 }
 
+/** Facts, each with its name. A fact that there is not is left out. */
 export function Facts({ facts }: { facts: Readonly<Record<string, Child>> }) {
   return (
     <dl>
-      {Object.entries(facts).map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value ?? 'none'}</dd>
-        </div>
-      ))}
+      {Object.entries(facts)
+        .filter(([, value]) => value)
+        .map(([name, value]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

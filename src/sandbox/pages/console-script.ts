@@ -10,12 +10,13 @@ export function consoleScript(): string {
 }
 
 /**
- * Says how long ago a time was, or in how long it will be. The browser gets the text of this function, so it must not use
- * anything else.
+ * Says how long ago a time was, or in how long the next time is. What has happened is never in the future, even if two
+ * clocks differ. The browser gets the text of this function, so it must not use anything else.
  */
-export function ago(iso: string, nowMs: number): string {
-  const seconds = Math.round((nowMs - Date.parse(iso)) / 1_000);
-  if (seconds < 0) return `in ${-seconds} s`;
+export function ago(iso: string, nowMs: number, isNext = false): string {
+  const passed = Math.round((nowMs - Date.parse(iso)) / 1_000);
+  const seconds = Math.max(0, isNext ? -passed : passed);
+  if (isNext) return `in ${seconds} s`;
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
   return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`;
@@ -24,10 +25,14 @@ export function ago(iso: string, nowMs: number): string {
 function run(timeAgo: typeof ago): void {
   document.documentElement.classList.add('js');
   const search = document.querySelector<HTMLInputElement>('#search');
+  const isList = location.pathname === '/';
+  // Escape leads back to the list as it was, with its filter and page.
+  if (isList) sessionStorage.setItem('list', location.href);
+  const list = sessionStorage.getItem('list') ?? '/';
 
   setInterval(() => {
     for (const time of document.querySelectorAll('main time')) {
-      const text = timeAgo(time.getAttribute('datetime') ?? '', Date.now());
+      const text = timeAgo(time.getAttribute('datetime') ?? '', Date.now(), time.classList.contains('next'));
       if (time.textContent !== text) time.textContent = text;
     }
   }, 1_000);
@@ -39,8 +44,12 @@ function run(timeAgo: typeof ago): void {
   addEventListener('click', async ({ target }) => {
     const button = target instanceof Element && target.closest<HTMLElement>('[data-copy]');
     if (!button) return;
-    await navigator.clipboard.writeText(button.dataset.copy ?? '');
-    button.textContent = 'Copied';
+    // Without https, browsers have a clipboard only for pages of loopback.
+    const isCopied = await navigator.clipboard?.writeText(button.dataset.copy ?? '').then(
+      () => true,
+      () => false,
+    );
+    button.textContent = isCopied ? 'Copied' : 'No clipboard: select it';
     setTimeout(() => {
       button.textContent = 'Copy';
     }, 2_000);
@@ -58,7 +67,9 @@ function run(timeAgo: typeof ago): void {
     if (ctrlKey || metaKey || altKey) return;
     if (key === 'Escape') {
       if (isTyping) (target as HTMLElement).blur();
-      else if (location.pathname + location.search !== '/') location.href = '/';
+      else if (isList) return;
+      else if (document.referrer === list) history.back();
+      else location.href = list;
     } else if (isTyping) return;
     else if (key === '/') search?.focus();
     else if (key === 'j') move(1);

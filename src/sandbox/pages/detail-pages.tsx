@@ -7,12 +7,18 @@
 import { parseJson } from '../../runtime/untrusted-objects.js';
 import { variantTexts } from '../faults.js';
 import type { KeptTexts } from '../kept-bodies.js';
-import { verdictOf } from '../stream.js';
+import { describeEntry, jobUrl, type StreamEntry, verdictOf } from '../stream.js';
 import type { SandboxCallback, SandboxRequest } from '../types.js';
-import { Act, Ago, type ConsoleFrame, ConsolePage, Copy, Facts, jobUrl, Select, Value } from './console-layout.js';
+import { Act, Ago, type ConsoleFrame, ConsolePage, Copy, Facts, Select, Value } from './console-layout.js';
 import { Badge } from './layout.js';
 
-export interface RequestView extends ConsoleFrame {
+/** The failures before and after the entry of a page. */
+interface Neighbours {
+  readonly olderFailure: StreamEntry | undefined;
+  readonly newerFailure: StreamEntry | undefined;
+}
+
+export interface RequestView extends ConsoleFrame, Neighbours {
   readonly request: SandboxRequest;
   /** Null if no body is kept. */
   readonly texts: KeptTexts | null;
@@ -24,16 +30,19 @@ export interface RequestView extends ConsoleFrame {
 export const longest = { text: 12_000, string: 300, json: 100_000 };
 
 export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
-  const { id, at, environment, operation, method, path, status, durationMs, code, reason, notes, signature } = request;
+  const { id, at, environment, operation, method, path, status, durationMs, code, reason, signature } = request;
+  const { summary, notes } = request;
   const name = operation ?? `${method} ${path}`;
   const own = `/console/requests/${id}`;
   return (
     <ConsolePage title={`${name} ${status}`} {...frame}>
+      <Failures {...frame} />
       <h1>
         <span class="eyebrow">
           Request {id} to {environment}, <Ago at={at} />
         </span>{' '}
-        {name} <Badge kind={reason === null ? 'plain' : 'bad'}>{status === 0 ? 'No response' : status}</Badge>
+        <bdi>{name}</bdi>{' '}
+        <Badge kind={reason === null ? 'plain' : 'bad'}>{status === 0 ? 'No response' : status}</Badge>
       </h1>
       {reason !== null && (
         <p class="problems">
@@ -44,6 +53,7 @@ export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
         facts={{
           Path: <Value text={`${method} ${path}`} what="the path" />,
           ...aboutOf(request),
+          Response: summary,
           Signature: (
             <>
               {signature.message === reason ? 'Wrong' : signature.message}
@@ -52,7 +62,7 @@ export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
               {texts?.expectedText !== undefined && <small>with the key of {environment}: ••••••••</small>}
             </>
           ),
-          ...(notes.length > 0 && { Notes: notes.join('; ') }),
+          Notes: notes.join('; '),
           Duration: `${durationMs} ms`,
         }}
       />
@@ -68,6 +78,16 @@ export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
         </details>
       )}
     </ConsolePage>
+  );
+}
+
+/** Leads to the failures before and after this entry. */
+function Failures({ olderFailure, newerFailure }: Neighbours) {
+  return (
+    <p class="failures" data-live="neighbours">
+      {olderFailure && <a href={describeEntry(olderFailure).href}>Older failure</a>}{' '}
+      {newerFailure && <a href={describeEntry(newerFailure).href}>Newer failure</a>}
+    </p>
   );
 }
 
@@ -96,7 +116,7 @@ function aboutOf({ linkRefId, job }: Pick<SandboxRequest, 'linkRefId' | 'job'>) 
 
 const variantOptions = Object.entries({ genuine: 'as it is', ...variantTexts });
 
-export interface CallbackView extends ConsoleFrame {
+export interface CallbackView extends ConsoleFrame, Neighbours {
   readonly callback: SandboxCallback;
   readonly texts: KeptTexts | null;
 }
@@ -110,6 +130,7 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
   const own = `/console/callbacks/${id}`;
   return (
     <ConsolePage title={`Callback ${id} ${title}`} {...frame}>
+      <Failures {...frame} />
       <h1>
         <span class="eyebrow">
           Callback of {environment}, <Ago at={at} />
@@ -121,7 +142,7 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
           <Badge kind={isFailed ? 'bad' : 'plain'}>{title}</Badge>
           {nextAttemptAt && (
             <span>
-              The next attempt: <Ago at={nextAttemptAt} />
+              The next attempt: <Ago at={nextAttemptAt} isNext />
             </span>
           )}
         </p>
@@ -135,8 +156,10 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
             .map((attempt, index) => (
               <li class={attempt.problem === null ? '' : 'failed'}>
                 <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
-                {attempt.problem}
-                {texts?.[`response ${index}`] && <pre>{texts[`response ${index}`]}</pre>}
+                {attempt.problem !== reason && attempt.problem}
+                {texts?.[`response ${index}`] !== texts?.[`response ${index + 1}`] && (
+                  <pre>{texts?.[`response ${index}`]}</pre>
+                )}
               </li>
             ))
             .slice(-mostAttempts)

@@ -12,12 +12,13 @@ export function followScript(): string {
 
 /** The browser gets only the text of this function, so the function must not use anything else from this module. */
 function follow(): void {
-  const status = document.querySelector('[data-follow]');
+  const status = document.querySelector<HTMLElement>('[data-follow]');
   let shown: string | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function say(text: string): void {
+  function say(text = '', isLost = false): void {
     if (status !== null && status.textContent !== text) status.textContent = text;
+    status?.classList.toggle('bad', isLost);
   }
 
   async function look(): Promise<void> {
@@ -28,9 +29,9 @@ function follow(): void {
       const response = await fetch(location.href, { headers });
       shown = response.headers.get('etag');
       if (response.status !== 304) isFinal = update(await response.text()) && response.ok;
-      say('This page updates automatically.');
+      say(status?.dataset.follow);
     } catch {
-      say('The sandbox does not respond. This page updates again when the sandbox is back.');
+      say('The sandbox does not respond', true);
     }
     if (isFinal) status?.remove();
     else timer = setTimeout(look, document.hidden ? 10_000 : 1_000);
@@ -82,20 +83,19 @@ function follow(): void {
         element.insertBefore(document.importNode(child, true), at);
         continue;
       }
-      while (at !== null && at !== same) {
-        const after: ChildNode | null = at.nextSibling;
-        at.remove();
-        at = after;
-      }
+      while (at !== null && at !== same) at = remove(at);
       if (same instanceof Element && child instanceof Element) patch(same, child);
       else if (same.nodeValue !== child.nodeValue) same.nodeValue = child.nodeValue;
       at = same.nextSibling;
     }
-    while (at !== null) {
-      const after: ChildNode | null = at.nextSibling;
-      at.remove();
-      at = after;
-    }
+    while (at !== null) at = remove(at);
+  }
+
+  /** Removes a node, unless the focus is in it. Returns the node after it. */
+  function remove(node: ChildNode): ChildNode | null {
+    const after = node.nextSibling;
+    if (!node.contains(document.activeElement)) node.remove();
+    return after;
   }
 
   /**

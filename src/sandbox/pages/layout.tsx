@@ -33,12 +33,14 @@ export function Layout({ title, isLive = false, isWide = false, children }: Layo
         <a class="skip" href="#main">
           Skip to the content
         </a>
-        <header class="note">
-          <p>
-            <strong>Simulation.</strong> This sandbox runs on a developer’s machine. No camera is used and no identity
-            is checked.
-          </p>
-        </header>
+        {!isWide && (
+          <header class="note">
+            <p>
+              <strong>Simulation.</strong> This sandbox runs on a developer’s machine. No camera is used and no identity
+              is checked.
+            </p>
+          </header>
+        )}
         <main id="main" tabindex={-1}>
           {children}
         </main>

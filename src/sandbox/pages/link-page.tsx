@@ -7,15 +7,16 @@
 import { isHttpUrl } from '../../protocol/http-url.js';
 import type { StoredJob, StoredLink } from '../../testing/store.js';
 import { isOutcome, outcomeNames, outcomes } from '../outcomes.js';
+import { type JobTitle, stateOf } from '../stream.js';
 import { countryName, idTypeName, idTypeValue, methodName } from './id-types.js';
 import { Badge, Layout } from './layout.js';
 
-/** The values of a submitted form, and what is wrong with them. */
+/** The values of a submitted form, and what is wrong with them. The id of each field is its `path`. */
 export interface FormState {
   readonly idType: string | null;
   readonly outcome: string | null;
   readonly hasConsent: boolean;
-  readonly problems: readonly { readonly field: 'id' | 'consent' | 'outcome'; readonly message: string }[];
+  readonly problems: readonly { readonly path: 'id' | 'consent' | 'outcome'; readonly message: string }[];
 }
 
 export const emptyForm: FormState = { idType: null, outcome: null, hasConsent: false, problems: [] };
@@ -56,9 +57,9 @@ function Problems({ problems }: Pick<FormState, 'problems'>) {
     <section class="problems" role="alert">
       <h2>Please check</h2>
       <ul>
-        {problems.map(({ field, message }) => (
-          <li>
-            <a href={`#${field}`}>{message}</a>
+        {problems.map(({ path, message }) => (
+          <li id={`${path}-problem`}>
+            <a href={`#${path}`}>{message}</a>
           </li>
         ))}
       </ul>
@@ -66,24 +67,9 @@ function Problems({ problems }: Pick<FormState, 'problems'>) {
   );
 }
 
-type Field = FormState['problems'][number]['field'];
-
-/**
- * The problem of a field, shown with the field. The list of problems at the top of the page has a link to each wrong
- * field. So the id of each field is its name.
- */
-function Problem({ form, field }: { form: FormState; field: Field }) {
-  const problem = form.problems.find((each) => each.field === field);
-  return problem === undefined ? null : (
-    <p id={`${field}-problem`} class="problem">
-      {problem.message}
-    </p>
-  );
-}
-
-/** Connects the field with its {@link Problem}, for screen readers. */
-function problemOf(form: FormState, field: Field) {
-  const isWrong = form.problems.some((each) => each.field === field);
+/** Connects a field with its problem, for screen readers. */
+function problemOf(form: FormState, field: string) {
+  const isWrong = form.problems.some(({ path }) => path === field);
   return isWrong ? { 'aria-invalid': 'true' as const, 'aria-describedby': `${field}-problem` } : {};
 }
 
@@ -94,7 +80,6 @@ function IdTypes({ link: { idTypes }, form }: { link: StoredLink; form: FormStat
   return (
     <fieldset>
       <legend>Choose your ID</legend>
-      <Problem form={form} field="id" />
       {idTypes.map((idType) => (
         <label class="choice">
           <input
@@ -120,7 +105,6 @@ function Consent({ link, form }: { link: StoredLink; form: FormState }) {
   return (
     <fieldset>
       <legend>Give your consent</legend>
-      <Problem form={form} field="consent" />
       <p>
         {isHttpUrl(policy) ? (
           <a href={policy} rel="noreferrer">
@@ -154,54 +138,32 @@ function Outcomes({ form }: { form: FormState }) {
   const selected = isOutcome(form.outcome) ? form.outcome : 'approved';
   return (
     <fieldset class="simulated">
-      <legend>
-        Choose the outcome <Badge kind="wait">Only in the sandbox</Badge>
-      </legend>
-      <Problem form={form} field="outcome" />
-      <p>The camera would open here. In the sandbox, you choose how the verification ends.</p>
-      {outcomeNames.map((name) => (
-        <label class="choice">
-          <input
-            type="radio"
-            name="outcome"
-            value={name}
-            {...(name === selected && { id: 'outcome', checked: true, ...problemOf(form, 'outcome') })}
-          />
-          <span>
-            <strong>{outcomes[name].title}</strong>
-            <small>{outcomes[name].explanation}</small>
-          </span>
-        </label>
-      ))}
+      <legend>Only in the sandbox</legend>
+      <p>The camera would open here.</p>
+      <label>
+        How the verification ends
+        <select id="outcome" name="outcome" {...problemOf(form, 'outcome')}>
+          {outcomeNames.map((name) => (
+            <option value={name} selected={name === selected}>
+              {outcomes[name].title} (
+              {outcomes[name].results.map(({ code }) => code).join(', then ') || 'stays pending'})
+            </option>
+          ))}
+        </select>
+      </label>
     </fieldset>
   );
 }
 
-/** The state of a job, in words for an end user. */
-export function stateOf({ results, outcome }: StoredJob): {
-  kind: 'good' | 'bad' | 'wait';
-  title: string;
-  text: string;
-} {
-  if (outcome?.success)
-    return { kind: 'good', title: 'Verified', text: 'Your identity was verified. You may close this page.' };
-  if (outcome)
-    return {
-      kind: 'bad',
-      title: 'Not verified',
-      text: 'Your identity could not be verified. The company will tell you what to do.',
-    };
-  if (results.length > 0)
-    return { kind: 'wait', title: 'Under review', text: 'A person reviews your data. This page will show the result.' };
-  return {
-    kind: 'wait',
-    title: 'Pending',
-    text: 'There is no result yet. In the sandbox, you can complete the job in the console.',
-  };
-}
+const jobTexts: Readonly<Record<JobTitle, string>> = {
+  Verified: 'Your identity was verified. You may close this page.',
+  'Not verified': 'Your identity could not be verified. The company will tell you what to do.',
+  'Under review': 'A person reviews your data. This page will show the result.',
+  Pending: 'There is no result yet. In the sandbox, you can complete the job in the console.',
+};
 
 export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
-  const { kind, title, text } = stateOf(job);
+  const { kind, title } = stateOf(job);
   const isFinal = job.outcome !== null;
   return (
     <Layout title={`${title} · ${link.companyName}`} isLive={!isFinal}>
@@ -212,11 +174,11 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
         <p>
           <Badge kind={kind}>{title}</Badge>
         </p>
-        <p>{text}</p>
+        <p>{jobTexts[title]}</p>
       </section>
       {!isFinal && (
         <>
-          <p class="live" data-follow />
+          <p class="live" data-follow="This page updates automatically." />
           <noscript>
             <p>
               <a href={`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`}>Look again</a>
@@ -225,7 +187,7 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
         </>
       )}
       <p>
-        <StoryLink refId={link.refId} />
+        <ConsoleLink refId={link.refId} />
       </p>
     </Layout>
   );
@@ -273,14 +235,14 @@ export function ClosedPage({ link, closed }: { link: StoredLink | null; closed: 
       <section class="card">
         <h2>For developers</h2>
         <p>{developer}</p>
-        <p>{link === null ? <a href="/">See all links in the console</a> : <StoryLink refId={link.refId} />}</p>
+        <p>{link === null ? <a href="/">See all links in the console</a> : <ConsoleLink refId={link.refId} />}</p>
       </section>
     </Layout>
   );
 }
 
-function StoryLink({ refId }: { refId: string }) {
-  return <a href={`/console/links/${refId}`}>See the story of this link in the console</a>;
+function ConsoleLink({ refId }: { refId: string }) {
+  return <a href={`/console/links/${refId}`}>See this link in the console</a>;
 }
 
 /** The page for unknown links and URLs. */

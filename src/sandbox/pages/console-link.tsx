@@ -1,5 +1,5 @@
 /**
- * The console's page of one link: its state, what can be done with it, and what happened to it and to its jobs.
+ * The console's page of one link: its state, what can be done with it, and what happened to it; and the heading of a job.
  *
  * @module
  */
@@ -9,57 +9,40 @@ import type { StoredJob } from '../../testing/store.js';
 import { maskUrl } from '../kept-bodies.js';
 import { outcomeNames, outcomes } from '../outcomes.js';
 import type { FoundLink } from '../simulation.js';
-import type { JobStory, StoryEvent } from '../stories.js';
-import {
-  Act,
-  Ago,
-  type ConsoleFrame,
-  ConsolePage,
-  EntryRow,
-  Facts,
-  jobUrl,
-  Older,
-  Row,
-  Rows,
-  Select,
-  Value,
-} from './console-layout.js';
+import { jobUrl, type StreamEntry, stateOf } from '../stream.js';
+import { Act, Ago, type ConsoleFrame, ConsolePage, Facts, Select, Value } from './console-layout.js';
 import { countryName, idTypeName, methodName } from './id-types.js';
 import { Badge } from './layout.js';
-import { stateOf } from './link-page.js';
+import { Stream } from './stream-page.js';
 
 export interface ShownJob {
   readonly environment: Environment;
   readonly job: StoredJob;
 }
 
-export interface LinkStoryView extends FoundLink, ConsoleFrame {
-  readonly story: readonly StoryEvent[];
-  /** The latest jobs, newest first. */
-  readonly jobs: readonly JobStory[];
-  readonly jobCount: number;
-  /** The URL of the page with older jobs. */
-  readonly older: string | null;
+export interface ConsoleLinkView extends FoundLink, ConsoleFrame {
+  /** What happened to the link and to its jobs. */
+  readonly entries: readonly StreamEntry[];
+  /** When its page was first opened, in ms since the epoch. */
+  readonly openedAt: number | undefined;
 }
 
-export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount, older, ...frame }: LinkStoryView) {
+export function ConsoleLinkPage({ environment, link, closed, entries, openedAt, ...frame }: ConsoleLinkView) {
   const name = link.name ?? link.companyName;
   const own = `/console/links/${link.refId}`;
   const { createdAt, updatedAt, disabledAt } = link;
   return (
-    <ConsolePage title={name} at="/console/links" {...frame}>
+    <ConsolePage title={name} at="/?show=links" {...frame}>
       <h1>
         <span class="eyebrow">Link of {environment}</span> <bdi>{name}</bdi>
       </h1>
       <section aria-label="State" data-live="link">
-        <p class="heading">
-          <Badge kind="plain">{closed ?? 'active'}</Badge> <a href={`/?link=${link.refId}`}>Requests and callbacks</a>
-        </p>
-        <div class="actions">
-          <a class={closed === null ? 'button' : 'button quiet'} href={`/links/${link.refId}`}>
-            Open the page of the end user
-          </a>
+        <div class="heading">
+          <Badge kind="plain">{closed ?? 'active'}</Badge>
+          <a href={`/links/${link.refId}`}>Open the page of the end user</a>
           {closed !== 'disabled' && <Act action={`${own}/disable`}>Disable</Act>}
+        </div>
+        <div class="actions">
           {closed === null && (
             <form method="post" action={`${own}/play`} class="actions">
               <Select
@@ -81,21 +64,25 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
           )}
         </div>
       </section>
+      <section aria-labelledby="stream-title">
+        <h2 id="stream-title">What happened</h2>
+        <Stream filter={{ link: link.refId }} entries={entries} />
+      </section>
       <Facts
         facts={{
           Reference: <Value text={link.refId} what="the reference" />,
           URL: <Value text={link.url} what="the URL of the link" />,
           'Callback URL': <code>{link.callbackUrl === null ? 'none' : maskUrl(link.callbackUrl)}</code>,
           Company: <bdi>{link.companyName}</bdi>,
-          Name: link.name && <bdi>{link.name}</bdi>,
           'User id': <bdi class="id">{link.userId}</bdi>,
           'Privacy policy': <code>{link.dataPrivacyPolicyUrl}</code>,
-          Logo: <code>{link.logoUrl ?? 'none'}</code>,
-          'Single use': link.isSingleUse === true ? 'yes' : 'no',
+          Logo: link.logoUrl && <code>{link.logoUrl}</code>,
+          'Single use': link.isSingleUse && 'yes',
           Created: <Ago at={createdAt} />,
-          Changed: updatedAt === createdAt ? 'never' : <Ago at={updatedAt} />,
-          Disabled: disabledAt === null ? 'no' : <Ago at={disabledAt} />,
-          Expires: link.expiresAt ?? 'never',
+          Opened: openedAt !== undefined && <Ago at={openedAt} />,
+          Changed: updatedAt !== createdAt && <Ago at={updatedAt} />,
+          Disabled: disabledAt !== null && <Ago at={disabledAt} />,
+          Expires: link.expiresAt,
           'ID types':
             link.idTypes
               .slice(0, 50)
@@ -103,45 +90,8 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
               .join('; ') || 'any',
         }}
       />
-      <section aria-labelledby="story-title">
-        <h2 id="story-title">Story</h2>
-        <Rows name="story">
-          {story.map((event, index) => (
-            <EventRow event={event} id={`link-${index}`} />
-          ))}
-        </Rows>
-      </section>
-      <section aria-labelledby="jobs-title">
-        <h2 id="jobs-title">Jobs</h2>
-        <div data-live="jobs">
-          <p class="empty">
-            {jobCount === 0 ? 'No job yet.' : `${jobs.length} of ${jobCount.toLocaleString('en')}, the latest first.`}
-          </p>
-          {jobs.map(({ environment: of, job, story: events }) => (
-            <section id={jobRowId(of, job)} aria-label={`Job ${job.jobId}`}>
-              <JobHeading environment={of} job={job} />
-              <ul class="rows">
-                {events.map((event, index) => (
-                  <EventRow event={event} id={`${jobRowId(of, job)}-${index}`} />
-                ))}
-              </ul>
-            </section>
-          ))}
-          {older !== null && <Older href={older} />}
-        </div>
-      </section>
     </ConsolePage>
   );
-}
-
-function EventRow({ event, id }: { event: StoryEvent; id: string }) {
-  if (!('title' in event)) return <EntryRow entry={event} />;
-  return <Row id={id} at={event.at} what={event.title} note={event.details} />;
-}
-
-/** The id of a job's row. It uses the service's own id of the job, because `jobId` may contain blanks. */
-export function jobRowId(environment: Environment, { hostedJobId }: StoredJob): string {
-  return `job-${hostedJobId}-${environment}`;
 }
 
 /** A job, its state, and the buttons that end it. */
@@ -158,6 +108,7 @@ export function JobHeading({ environment, job }: ShownJob) {
       <small>
         {environment}, user <bdi class="id">{userId}</bdi>, <Ago at={job.startedAt} />
       </small>
+      {job.linkRefId !== null && <a href={`/console/links/${job.linkRefId}`}>Its link</a>}
       {outcome === null && (
         <form method="post" action={`/console/jobs/complete?${complete}`} class="actions">
           <button type="submit" class="quiet" name="outcome" value="approved">
@@ -175,7 +126,7 @@ export function JobHeading({ environment, job }: ShownJob) {
 /** The page of a link that is not there, for example after a reset. An open page of the link shows this, too. */
 export function LinkGonePage({ refId, ...frame }: ConsoleFrame & { refId: string }) {
   return (
-    <ConsolePage title="Link gone" at="/console/links" {...frame}>
+    <ConsolePage title="Link gone" at="/?show=links" {...frame}>
       <h1>
         Link <bdi>{refId}</bdi>
       </h1>
@@ -183,10 +134,9 @@ export function LinkGonePage({ refId, ...frame }: ConsoleFrame & { refId: string
         <p class="problems">
           This link is gone: the sandbox was reset, or restarted without a folder, or it never had this link.
         </p>
-        <a href="/console/links">See all links</a>
+        <a href="/?show=links">See all links</a>
       </section>
-      <div data-live="story" />
-      <div data-live="jobs" />
+      <div data-live="stream" />
     </ConsolePage>
   );
 }
