@@ -11,7 +11,6 @@ import { routes } from '../protocol/routes.js';
 import type { RunningService } from '../testing/running-service.js';
 import type { Callbacks } from './callbacks.js';
 import { entryActs, failNext } from './controls.js';
-import { linkKey } from './job-key.js';
 import { type KeptBodies, type KeptTexts, readReasonCode } from './kept-bodies.js';
 import { isOutcome } from './outcomes.js';
 import { Connect, ConnectPage, type ConnectView } from './pages/connect.js';
@@ -168,10 +167,8 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   app.get('/console/links/:refId', (c) => {
     const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return respondWith(c, <LinkGonePage {...frameOf(c)} refId={c.req.param('refId')} />, 404);
-    const { environment, link } = found;
-    const entries = listStream(listAll(), { link: link.refId });
-    const openedAt = simulation.opened.get(linkKey(environment, link.refId));
-    return respondWith(c, <ConsoleLinkPage {...{ ...frameOf(c), ...found, entries, openedAt }} />);
+    const entries = listStream(listAll(), { link: found.link.refId });
+    return respondWith(c, <ConsoleLinkPage {...{ ...frameOf(c), ...found, entries }} />);
   });
 
   const withLink = (act: (c: Context, found: FoundLink, fields: URLSearchParams) => Response) => async (c: Context) => {

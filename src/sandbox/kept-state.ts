@@ -30,9 +30,6 @@ export interface PendingResults {
   readonly endsAt: number;
 }
 
-/** The key of a link or job, and the time when something was first seen of it, in ms since the epoch. */
-type Sighting = readonly [string, number];
-
 /** Everything that a sandbox restores after a restart. */
 export interface KeptState {
   /** The state of the testing kit's service, as the service's function `save` returned it. */
@@ -40,10 +37,8 @@ export interface KeptState {
   readonly lastCallbackId: number;
   readonly callbacks: readonly KeptCallback[];
   readonly reviews: readonly PendingResults[];
-  /** When each link's page was first opened. */
-  readonly opened: readonly Sighting[];
-  /** When each job's final status was first fetched. */
-  readonly confirmed: readonly Sighting[];
+  /** The key of each job whose final status was fetched. */
+  readonly confirmed: readonly string[];
   readonly lastRequestId: number;
   /** The position in the sequence of random numbers that `failureRate` uses. */
   readonly failures: number;

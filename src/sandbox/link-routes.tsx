@@ -74,8 +74,6 @@ export function addLinkPages(app: Hono, { simulation, running }: { simulation: S
   app.get('/links/:refId', (c) => {
     const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return respondClosed(c, null, 'unknown');
-    // A page can load a link as an image. This does not count as an end user who opens the link.
-    if ((c.req.header('sec-fetch-dest') ?? 'document') === 'document') simulation.open(found);
     return found.closed === null ? respondOpen(c, found, emptyForm) : respondClosed(c, found.link, found.closed);
   });
 

@@ -19,7 +19,6 @@ import { readDescription } from './description.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest } from './http-server.js';
 import { checkInput, createInputError, environmentInput, playInput } from './input.js';
-import { jobKey } from './job-key.js';
 import type { Keeper } from './keep.js';
 import { createKeptBodies, maskSecrets, readBody, readReasonCode } from './kept-bodies.js';
 import type { KeptCallback, KeptState } from './kept-state.js';
@@ -90,7 +89,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     options: settings,
     work: () => work,
     storeOf,
-    isConfirmed: (environment, job) => simulation.confirmed.has(jobKey({ environment, job })),
+    isConfirmed: (environment, job) => simulation.isConfirmed(environment, job),
     async post(callback, url, signal) {
       const { id, attempts } = callback.view;
       const { body, sent, secrets } = await writeCallback(service, callback, filler);

@@ -12,7 +12,7 @@ import type { RunningService } from '../testing/running-service.js';
 import type { StoredLink, WireIdType } from '../testing/store.js';
 import type { Callbacks } from './callbacks.js';
 import { createInputError } from './input.js';
-import { jobKey, linkKey } from './job-key.js';
+import { jobKey } from './job-key.js';
 import type { KeptState, PendingResults } from './kept-state.js';
 import { type OutcomeResult, outcomes, splitResults } from './outcomes.js';
 import type { SandboxOutcome } from './types.js';
@@ -37,7 +37,7 @@ export interface FoundLink {
 /** How long a job is pending at most after the form of a page, in ms. */
 const momentMs = 500;
 
-type SimulationState = Pick<KeptState, 'reviews' | 'opened' | 'confirmed'>;
+type SimulationState = Pick<KeptState, 'reviews' | 'confirmed'>;
 
 interface PlayOptions {
   readonly environment: Environment;
@@ -49,8 +49,6 @@ interface PlayOptions {
 
 export interface Simulation {
   findLink(refId: string): FoundLink | null;
-  /** Remembers that a link's page was opened. */
-  open(found: FoundLink): void;
   /** Starts a job, and reports the results of the outcome. */
   play(refId: string, outcome: SandboxOutcome, at: PlayOptions): JobRef;
   /** Whether further results of a job will come by themselves. */
@@ -59,8 +57,7 @@ export interface Simulation {
   complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void;
   /** Remembers that the final status of a job was fetched. */
   confirm(environment: Environment, job: JobRef): void;
-  readonly opened: Map<string, number>;
-  readonly confirmed: Map<string, number>;
+  isConfirmed(environment: Environment, job: JobRef): boolean;
   /** The state to save. */
   state(): SimulationState;
   /** Restores a saved state, and continues to wait for its results. */
@@ -70,8 +67,7 @@ export interface Simulation {
 
 /** Creates a new simulation, without links and jobs. */
 export function createSimulation({ running, callbacks, reviewMs, work, onChange }: SimulationSettings): Simulation {
-  const opened = new Map<string, number>();
-  const confirmed = new Map<string, number>();
+  const confirmed = new Set<string>();
   const reviews = new Map<PendingResults, () => void>();
   const contextOf = (environment: Environment): ControlContext => running.environments[environment].context();
 
@@ -82,13 +78,6 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
       if (link !== undefined) return { environment, link, closed: closedStateOf(link, context) };
     }
     return null;
-  }
-
-  /** Remembers when something was first seen. */
-  function see(sightings: Map<string, number>, key: string): void {
-    if (sightings.has(key)) return;
-    sightings.set(key, Date.now());
-    onChange();
   }
 
   /** Adds a result to a job, and posts the callback of this result. */
@@ -123,10 +112,7 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
   }
 
   return {
-    opened,
-    confirmed,
     findLink,
-    open: ({ environment, link }) => see(opened, linkKey(environment, link.refId)),
     play(refId, outcome, { environment, idType, isOnPage = false }) {
       const context = contextOf(environment);
       const link = checkLink(context, refId, environment);
@@ -153,16 +139,18 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
       }
     },
     confirm(environment, job) {
-      if (contextOf(environment).store.findJob(job)?.outcome) see(confirmed, jobKey({ environment, job }));
+      const key = jobKey({ environment, job });
+      if (confirmed.has(key) || !contextOf(environment).store.findJob(job)?.outcome) return;
+      confirmed.add(key);
+      onChange();
     },
-    state: () => ({ reviews: [...reviews.keys()], opened: [...opened], confirmed: [...confirmed] }),
+    isConfirmed: (environment, job) => confirmed.has(jobKey({ environment, job })),
+    state: () => ({ reviews: [...reviews.keys()], confirmed: [...confirmed] }),
     restore(state) {
-      for (const [key, at] of state.opened) opened.set(key, at);
-      for (const [key, at] of state.confirmed) confirmed.set(key, at);
+      for (const key of state.confirmed) confirmed.add(key);
       for (const pending of state.reviews) wait(pending);
     },
     clear() {
-      opened.clear();
       confirmed.clear();
       reviews.clear();
     },

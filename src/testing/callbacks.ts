@@ -58,8 +58,7 @@ export function createCallbackWriter(settings: CallbackWriterSettings): Callback
       ...(padBytes > 0 && { Photo: 'A'.repeat(padBytes) }),
       ...(variant !== 'unsigned' && { timestamp, signature }),
     };
-    const headers = { 'content-type': 'application/json' };
-    return new Request(url, { method: 'POST', headers, body: writeJson(body) });
+    return new Request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: writeJson(body) });
   }
 
   return {

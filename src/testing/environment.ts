@@ -33,16 +33,13 @@ export interface EnvironmentSettings {
   readonly latencyMs: number;
   readonly linkBaseUrl: string;
   readonly keepRequests: number;
-  /** The sequence of ids goes on from this position after a reset or a restore; if there is none, from `seed`. */
-  nextIdsFrom: NextIdsFrom;
+  /** Chooses the position from which ids go on after a reset or a restore; if there is none, they begin with `seed`. */
+  nextIdsFrom(positions: Readonly<Record<'saved' | 'last', number | undefined>>): number | undefined;
   /** Gives the id of the next fault. */
   nextFaultId(): number;
   /** Called after every change of links, jobs, results and faults. */
   onChange(): void;
 }
-
-/** Chooses the position from which ids go on: the saved one, that of the replaced state, or none. */
-export type NextIdsFrom = (positions: Readonly<Record<'saved' | 'last', number | undefined>>) => number | undefined;
 
 /** An environment, in the saved form. */
 export interface SavedEnvironment extends StoredState {

@@ -42,7 +42,8 @@ export function createFaultQueue({ nextId, onChange }: FaultQueueSettings): Faul
   function add(operation: OperationName, fault: MockFault, times: number): void {
     if (!(times >= 0)) throw new RangeError(`Cannot fail requests: "times" must be 0 or more, got ${times}`);
     const queue = queues.get(operation) ?? [];
-    queues.set(operation, [...queue, { id: nextId(), fault: copyFault(fault), left: times }]);
+    const copy = copyProperties(fault, ['kind', 'status', 'body', 'retryAfter']) as unknown as MockFault;
+    queues.set(operation, [...queue, { id: nextId(), fault: copy, left: times }]);
     onChange();
   }
 
@@ -71,10 +72,6 @@ export function createFaultQueue({ nextId, onChange }: FaultQueueSettings): Faul
   }
 
   return { add, take, all, cancel };
-}
-
-function copyFault(fault: MockFault): MockFault {
-  return copyProperties(fault, ['kind', 'status', 'body', 'retryAfter']) as unknown as MockFault;
 }
 
 /** Creates the response of a `'status'` fault. */

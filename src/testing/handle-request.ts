@@ -84,7 +84,8 @@ export async function handleRequest(request: ServiceRequest, server: ServerState
   const { operation, linkId } = route;
   const body = parseJson(await request.text());
   const line: LogLine = { operation, body, status: 0, at: clock.now(), problem: null };
-  addLine(line, server);
+  server.requests.push(line);
+  server.requests.splice(0, server.requests.length - server.keepRequests);
   const timestamp = isObject(body) ? parseTimestamp(body, operation, auth.wire) : null;
   if (timestamp !== null) server.requestTimes.add(timestamp.signedText);
 
@@ -151,11 +152,6 @@ function chooseSignatureProperty({ operation, body }: ParsedRequest, { auth, con
 /** Why a request was rejected, in the service's words. */
 function problemOf({ status, body }: ResponseData): string | null {
   return status >= 400 && isObject(body) && typeof body.error === 'string' ? body.error : null;
-}
-
-function addLine(line: LogLine, { requests, keepRequests }: ServerState): void {
-  requests.push(line);
-  if (requests.length > keepRequests) requests.splice(0, requests.length - keepRequests);
 }
 
 function send(data: ResponseData, { clock, nextRequestId }: ServerState): WrittenResponse {

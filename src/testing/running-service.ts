@@ -44,7 +44,7 @@ export function createRunningService(
 ): RunningService {
   const options = checkServiceOptions(given);
   const baseUrls = forEachEnvironment((name) =>
-    withoutSlash(options.baseUrls?.[name] ?? `https://${name}.hosted.test`),
+    (options.baseUrls?.[name] ?? `https://${name}.hosted.test`).replace(/\/$/, ''),
   );
   const wire = completeWire(options.wire);
   const basePaths = forEachEnvironment((name) => new URL(baseUrls[name]).pathname.replace(/^\/$/, ''));
@@ -97,10 +97,6 @@ function forEachEnvironment<T>(create: (name: Environment) => T): Readonly<Recor
   return Object.fromEntries(environments.map((name) => [name, create(name)])) as Record<Environment, T>;
 }
 
-function withoutSlash(url: string): string {
-  return url.endsWith('/') ? url.slice(0, -1) : url;
-}
-
 function createOne(
   name: Environment,
   options: MockServiceOptions,
@@ -129,7 +125,7 @@ function createOne(
     pageSize: options.pageSize ?? 20,
     firstPage: options.firstPage ?? (wire.firstPage === 'auto' ? 1 : wire.firstPage),
     latencyMs: options.latencyMs ?? 0,
-    linkBaseUrl: withoutSlash(linkBaseUrl),
+    linkBaseUrl: linkBaseUrl.replace(/\/$/, ''),
     keepRequests: options.keepRequests ?? 1_000,
     ...shared,
   });

@@ -84,7 +84,7 @@ test('the keys move between rows, open one, search and go back', async ({ browse
   expect(await page.getByRole('searchbox').inputValue()).toBe('jk');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/?q=jk');
-  expect(await page.getByText('Nothing matches.').isVisible()).toBe(true);
+  expect(await page.getByText('Nothing to show.').isVisible()).toBe(true);
 });
 
 test('texts are copied, times go on, and a hidden page counts failures in its title', async ({ browser }) => {

@@ -210,7 +210,7 @@ test('copies that the client’s own handler rejects or confirms are no failures
   for (const variant of ['forged', 'unsigned', 'altered', 'stale'] as const) await sandbox.resend(1, { variant });
 
   expect(sandbox.callbacks.map(({ attempts }) => attempts[0]?.status)).toEqual([200, 401, 401, 200, 200]);
-  expect(await read(`${sandbox.origin}/?show=failed`)).toContain('Nothing matches');
+  expect(await read(`${sandbox.origin}/?show=failed`)).toContain('Nothing to show');
 });
 
 test('waiting faults are shown and cancelled: on their page, over HTTP and by cancelFault()', async () => {

@@ -23,11 +23,9 @@ export interface ShownJob {
 export interface ConsoleLinkView extends FoundLink, ConsoleFrame {
   /** What happened to the link and to its jobs. */
   readonly entries: readonly StreamEntry[];
-  /** When its page was first opened, in ms since the epoch. */
-  readonly openedAt: number | undefined;
 }
 
-export function ConsoleLinkPage({ environment, link, closed, entries, openedAt, ...frame }: ConsoleLinkView) {
+export function ConsoleLinkPage({ environment, link, closed, entries, ...frame }: ConsoleLinkView) {
   const name = link.name ?? link.companyName;
   const own = `/console/links/${link.refId}`;
   const { createdAt, updatedAt, disabledAt } = link;
@@ -79,7 +77,6 @@ export function ConsoleLinkPage({ environment, link, closed, entries, openedAt, 
           Logo: link.logoUrl && <code>{link.logoUrl}</code>,
           'Single use': link.isSingleUse && 'yes',
           Created: <Ago at={createdAt} />,
-          Opened: openedAt !== undefined && <Ago at={openedAt} />,
           Changed: updatedAt !== createdAt && <Ago at={updatedAt} />,
           Disabled: disabledAt !== null && <Ago at={disabledAt} />,
           Expires: link.expiresAt,

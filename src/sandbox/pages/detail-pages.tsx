@@ -101,16 +101,11 @@ function SignedText({ name, text }: { name: string; text: string }) {
 
 /** The link and the job of a request or callback, as facts. */
 function aboutOf({ linkRefId, job }: Pick<SandboxRequest, 'linkRefId' | 'job'>) {
+  const linkUrl = `/console/links/${encodeURIComponent(linkRefId ?? '')}`;
   return {
-    ...(linkRefId !== null && {
-      Link: (
-        <Value text={linkRefId} what="the link’s reference" href={`/console/links/${encodeURIComponent(linkRefId)}`} />
-      ),
-    }),
-    ...(job !== null && {
-      Job: <Value text={job.jobId} what="the job’s id" href={jobUrl(job.jobId)} />,
-      User: <Value text={job.userId} what="the user’s id" href={`/?q=${encodeURIComponent(job.userId)}`} />,
-    }),
+    Link: linkRefId !== null && <Value text={linkRefId} what="the link’s reference" href={linkUrl} />,
+    Job: job && <Value text={job.jobId} what="the job’s id" href={jobUrl(job.jobId)} />,
+    User: job && <Value text={job.userId} what="the user’s id" href={`/?q=${encodeURIComponent(job.userId)}`} />,
   };
 }
 
@@ -171,14 +166,11 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
         facts={{
           URL: <Value text={url} what="the URL" />,
           ...aboutOf(callback),
-          ...(copyOf !== null && {
-            Copy: (
-              <>
-                of <a href={`/console/callbacks/${copyOf}`}>callback {copyOf}</a>
-                {variant === null ? ', as it is' : `, ${variant}`}
-              </>
-            ),
-          }),
+          Copy: copyOf !== null && (
+            <>
+              of <a href={`/console/callbacks/${copyOf}`}>callback {copyOf}</a>, {variant ?? 'as it is'}
+            </>
+          ),
           Headers: texts?.headers && <pre>{texts.headers}</pre>,
         }}
       />

@@ -79,7 +79,6 @@ export function Stream({ filter, entries }: StreamProps) {
   const shown = entries.slice(0, mostShown);
   const last = shown.at(-1);
   const older = entries.length > mostShown && last !== undefined ? urlOf({ ...filter, before: keyOf(last) }) : null;
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return (
     <>
       <Rows name="stream" older={older}>
@@ -88,8 +87,7 @@ export function Stream({ filter, entries }: StreamProps) {
         ))}
       </Rows>
       <p class="empty" data-live="total">
-        {entries.length > 0 && `${shown.length} of ${entries.length.toLocaleString('en')}`}
-        {entries.length === 0 && (isFiltered ? 'Nothing matches.' : 'No request and no callback yet.')}
+        {entries.length === 0 ? 'Nothing to show.' : `${shown.length} of ${entries.length.toLocaleString('en')}`}
       </p>
     </>
   );

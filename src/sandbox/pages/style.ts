@@ -8,27 +8,17 @@
 export const style = `
 :root {
   color-scheme: light dark;
-  --text: light-dark(#1a2027, #e8ecf1);
-  --muted: light-dark(#515c68, #a9b4c0);
-  --ground: light-dark(#f6f7f9, #0f1318);
-  --surface: light-dark(#ffffff, #181e26);
-  --line: light-dark(#d5dae1, #303a46);
-  --control: light-dark(#7a8592, #8793a0);
-  --accent: light-dark(#0b57c2, #8fbcff);
-  --accent-strong: light-dark(#08428f, #b9d5ff);
+  --text: light-dark(#1a2027, #e8ecf1); --muted: light-dark(#515c68, #a9b4c0);
+  --ground: light-dark(#f6f7f9, #0f1318); --surface: light-dark(#ffffff, #181e26);
+  --line: light-dark(#d5dae1, #303a46); --control: light-dark(#7a8592, #8793a0);
+  --accent: light-dark(#0b57c2, #8fbcff); --accent-strong: light-dark(#08428f, #b9d5ff);
   --on-accent: light-dark(#ffffff, #0a1626);
-  --good: light-dark(#116638, #86dba9);
-  --good-ground: light-dark(#e3f4ea, #12301f);
-  --bad: light-dark(#a01722, #ff9fa6);
-  --bad-ground: light-dark(#fcebec, #3a161a);
-  --wait: light-dark(#7a4a00, #f5c877);
-  --wait-ground: light-dark(#fdf1dc, #35270d);
+  --good: light-dark(#116638, #86dba9); --good-ground: light-dark(#e3f4ea, #12301f);
+  --bad: light-dark(#a01722, #ff9fa6); --bad-ground: light-dark(#fcebec, #3a161a);
+  --wait: light-dark(#7a4a00, #f5c877); --wait-ground: light-dark(#fdf1dc, #35270d);
   --small: 0.875rem;
   /* Large text must leave room for its words on a narrow screen. */
-  --gap: min(1rem, 4vw);
-  --inset: min(1.25rem, 5vw);
-  --choice: min(0.625rem, 2vw);
-  --round: 0.625rem;
+  --gap: min(1rem, 4vw); --inset: min(1.25rem, 5vw); --choice: min(0.625rem, 2vw); --round: 0.625rem;
 }
 *, *::before, *::after { box-sizing: border-box; }
 /* The script keeps the reader's position, so the browser must not do it, too. */
