@@ -1,9 +1,9 @@
 /** Workers with a version of this package: that of today, the next one, which adds something, and the one after it. */
 
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type PluginBuild } from 'esbuild';
+import { build as bundle, type PluginBuild } from 'esbuild';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -26,10 +26,17 @@ const waits = (haste: number): ReadonlyMap<string, string> =>
     ["interval '1 minute'", `interval '${Math.ceil(60_000 / haste)} milliseconds'`],
   ]);
 
-/** Builds the programs of a run with a version of this package; gives their folder. */
-export async function buildVersion(folder: string, version: Version, haste: number): Promise<string> {
+const builds = new Map<string, Promise<string>>();
+
+/** Builds the programs of a run with a version of this package, once; gives their folder. */
+export function buildVersion(folder: string, version: Version, haste: number): Promise<string> {
   const outdir = join(folder, version);
-  if (existsSync(outdir)) return outdir;
+  const built = builds.get(outdir) ?? build(outdir, version, haste);
+  builds.set(outdir, built);
+  return built;
+}
+
+async function build(outdir: string, version: Version, haste: number): Promise<string> {
   const { needed, changes } = versions[version];
   const missing = new Set(haste > 1 ? waits(haste).keys() : []);
   const change = ({ onLoad }: PluginBuild) => {
@@ -46,7 +53,7 @@ export async function buildVersion(folder: string, version: Version, haste: numb
       return { contents, loader: 'ts' };
     });
   };
-  await build({
+  await bundle({
     entryPoints: ['worker.ts', 'migrate.ts'].map((file) => fileURLToPath(new URL(file, import.meta.url))),
     outdir,
     outExtension: { '.js': '.mjs' },

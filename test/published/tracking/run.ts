@@ -29,6 +29,13 @@ for (const name of positionals) {
   if (name !== 'all' && !known.includes(name)) throw new Error(`the scenarios are ${known.join(', ')}`);
 }
 const failures: string[] = [];
+const clusters = new Set<Cluster>();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    for (const cluster of clusters) cluster.stop();
+    process.exit(1);
+  });
+}
 
 if (programs === null) {
   if (isRequired) throw new Error('PostgreSQL is not installed');
@@ -46,6 +53,7 @@ async function runAll(name: string): Promise<void> {
   const rows = (scenarios[name] ?? []).map((row) => (given.full && row.full ? { ...row, ...row.full } : row));
   const settings = ['-c shared_preload_libraries=pg_stat_statements', '-c pg_stat_statements.track=top'];
   const cluster = await startCluster([...settings, ...(rows[0]?.settings ?? [])]);
+  clusters.add(cluster);
   try {
     await measures[name]?.({ cluster, isFull: given.full, fail: (problem) => failures.push(`${name}: ${problem}`) });
     const all = rows.map((row, at) => async () => {
@@ -56,6 +64,7 @@ async function runAll(name: string): Promise<void> {
     if (rows.every(({ waits }) => waits)) await Promise.all(all.map((run) => run()));
     else for (const run of all) await run();
   } finally {
+    clusters.delete(cluster);
     await cluster.close().catch(() => undefined);
   }
 }
@@ -73,7 +82,7 @@ async function runScenario(title: string, row: Scenario, cluster: Cluster, at: n
     const watching = promises.lockMs === undefined ? null : watchLocks(world);
     const making = troubles.map((trouble) => make(world, trouble));
     if (promises.growth) making.push(watchTenths(world, fed.overMs, promises.growth));
-    const limitMs = (fed.restAfterMs ?? 0) + fed.overMs + 600_000;
+    const limitMs = (fed.restAfterMs ?? 0) + fed.overMs + 300_000;
     const all = Promise.all([feed(world), ...making]);
     const slowestMs = await Promise.race([all.then(([late]) => late), sleep(limitMs).then(() => null)]);
     if (slowestMs === null) problems.add(`it was not over after ${limitMs / 1_000} s`);
@@ -120,7 +129,7 @@ async function runScenario(title: string, row: Scenario, cluster: Cluster, at: n
     );
     return [...problems];
   } catch (error) {
-    return [...problems, String(error)];
+    return problems.size > 0 ? [...problems] : [String(error)];
   } finally {
     await world.close();
   }

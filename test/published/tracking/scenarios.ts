@@ -162,9 +162,10 @@ export const scenarios: Readonly<Record<string, readonly Scenario[]>> = {
         workers: 3,
         proxied: [0],
         tracks: at === 'track' ? { 0: [100, 150] } : {},
-        options: { ...fast, handlerTimeoutMs: second },
-        feed: { overMs: 10 * second, pendingMs: [second, 5 * second] },
-        troubles: [{ is: 'vanish', worker: 0, at, when: { atMs: at === 'track' ? 0 : 3 * second } }],
+        options: { ...fast, maxRequestsPerSecond: 100, handlerTimeoutMs: second },
+        // There is always something to take.
+        feed: { overMs: 0 },
+        troubles: [{ is: 'vanish', worker: 0, at, when: at === 'track' ? { atMs: 0 } : { afterHanded: 30 } }],
         promises: { lastMs: minute },
       }),
     ),
@@ -190,7 +191,7 @@ export const scenarios: Readonly<Record<string, readonly Scenario[]>> = {
   // As fast as it goes, while the clock of the database jumps forward and back by a day.
   clock: [
     {
-      jobs: 20_000,
+      jobs: 8_000,
       workers: 8,
       options: { maxRequestsPerSecond: 100_000, concurrency: 40, handlerTimeoutMs: 5_000, maxDelayMs: 10 * second },
       feed: { overMs: 40 * second, pendingMs: [second, 5 * second], callbacks: 0.5 },
@@ -242,6 +243,7 @@ export const scenarios: Readonly<Record<string, readonly Scenario[]>> = {
   // Processes whose clocks differ share a replay guard.
   guard: [
     {
+      place: 'own-pool',
       jobs: 6_000,
       workers: 4,
       guard: { leaseMs: 2 * second, skewsMs: [-120_000, -1_000, 0, 120_000] },

@@ -146,7 +146,7 @@ export async function untilStored<T>(act: () => Promise<T>, onRepeat = () => {})
       return await act();
     } catch (error) {
       if ((error as { readonly code?: unknown }).code !== 'storage') throw error;
-      console.error(String(error));
+      if (process.env.WORKER_PLAN) console.error(String(error));
       onRepeat();
       await sleep(500);
     }

@@ -66,6 +66,12 @@ export async function openWorld(scenario: Scenario, cluster: Cluster | null, pla
     blocks: 0,
   };
 
+  /** Ends the run before its time. */
+  function fail(problem: string): void {
+    problems.add(problem);
+    ended.abort();
+  }
+
   // The database.
   const base = cluster && (await openBase(cluster, `run_${run}`));
   const place: PlaceOptions = await places[placeName]({
@@ -152,9 +158,9 @@ export async function openWorld(scenario: Scenario, cluster: Cluster | null, pla
     child.on('exit', (_, signal) => {
       slot.child = null;
       if (ended.signal.aborted || slot.isGone) return;
-      if (signal !== 'SIGKILL' && !slot.isStopping) problems.add(`a worker ended by itself: ${slot.log}`);
+      if (signal !== 'SIGKILL' && !slot.isStopping) return fail(`a worker ended by itself: ${slot.log}`);
       slot.isStopping = false;
-      void start(slot);
+      start(slot).catch((error) => fail(String(error)));
     });
   }
 
