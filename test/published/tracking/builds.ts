@@ -38,10 +38,11 @@ export function buildVersion(folder: string, version: Version, haste: number): P
 
 async function build(outdir: string, version: Version, haste: number): Promise<string> {
   const { needed, changes } = versions[version];
-  const missing = new Set(haste > 1 ? waits(haste).keys() : []);
+  const missing = new Set(['table-changes.ts', ...(haste > 1 ? waits(haste).keys() : [])]);
   const change = ({ onLoad }: PluginBuild) => {
     onLoad({ filter: /[/\\]src[/\\]tracking[/\\].*\.ts$/ }, ({ path }) => {
       if (path.endsWith('table-changes.ts')) {
+        missing.delete('table-changes.ts');
         const contents = `export const neededVersion = ${needed}; export const changes = ${changes};`;
         return { contents, loader: 'ts' };
       }

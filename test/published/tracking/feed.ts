@@ -49,7 +49,7 @@ export async function feed(world: World): Promise<number> {
       const isCalled = random() < callbacks;
       const isEarly = isCalled && random() < early;
       if (isCalled) (isEarly ? before : called).push(n);
-      if (n >= endless) service.endsAt[n] = Date.now() + (isEarly ? 0 : drawPendingMs());
+      if (n < failing || n >= failing + endless) service.endsAt[n] = Date.now() + (isEarly ? 0 : drawPendingMs());
     }
     await Promise.all(before.map(tellOf));
     if (tracker && !linked) {
@@ -67,10 +67,17 @@ export async function feed(world: World): Promise<number> {
     );
   }
 
-  const first = endless + failing;
-  for (let n = 0; n < first; n += 2_000) await feedBatch(rangeOf(n, Math.min(n + 2_000, first)));
+  async function feedFast(from: number, to: number): Promise<void> {
+    const size = scenario.instant ? 2_000 : 500;
+    for (let n = from; n < to; n += size) await feedBatch(rangeOf(n, Math.min(n + size, to)));
+  }
+
+  const first = failing + endless;
+  await feedFast(0, failing);
   await sleep(startedAt + restAfterMs - Date.now());
+  await feedFast(failing, first);
   const restAt = Date.now();
+  world.rest = { at: performance.now(), pending: service.stillPending };
   const rest = scenario.jobs - first;
   const size = Math.max(1, Math.min(overMs > 0 ? 50 : 500, Math.round(rest / Math.max(1, overMs / 100))));
   const living: Promise<void>[] = [];

@@ -15,6 +15,7 @@ import type { Scenario } from './scenario.ts';
 import { atTheGate, scenarios } from './scenarios.ts';
 import { quantiles, watchTenths } from './tenths.ts';
 import { deadlocks, make } from './troubles.ts';
+import { untilStored } from './worker.ts';
 import { openWorld, type World } from './world.ts';
 
 const { values: given, positionals } = parseArgs({
@@ -87,7 +88,7 @@ async function runScenario(title: string, row: Scenario, cluster: Cluster, at: n
     const slowestMs = await Promise.race([all.then(([late]) => late), sleep(limitMs).then(() => null)]);
     if (slowestMs === null) problems.add(`it was not over after ${limitMs / 1_000} s`);
     const fedAt = performance.now();
-    const polls = (service.stillPending * 1_000) / (fedAt - startedAt - (fed.restAfterMs ?? 0));
+    const polls = ((service.stillPending - world.rest.pending) * 1_000) / (fedAt - world.rest.at);
     while (counts.handed < expected && performance.now() - fedAt < (promises.lastMs ?? 90_000) * 2) await sleep(50);
     const lastMs = Math.max(0, world.lastAt() - fedAt);
     if (counts.handed < expected) problems.add(`${expected - counts.handed} of ${expected} jobs were not handed over`);
@@ -138,7 +139,7 @@ async function runScenario(title: string, row: Scenario, cluster: Cluster, at: n
   async function waitForEnd(lasting: number): Promise<{ readonly left: number } | null> {
     if (!tracker) return null;
     for (let seconds = 0; ; seconds++) {
-      const { tracking, handingOver, dead } = await tracker.stats();
+      const { tracking, handingOver, dead } = await untilStored(() => tracker.stats());
       const left = tracking + handingOver + dead - lasting;
       if (left === 0 || seconds === 60) return { left };
       await sleep(1_000);

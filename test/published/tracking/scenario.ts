@@ -47,9 +47,9 @@ export interface Feed {
   readonly linked?: boolean;
   /** The deadline of the first and of the last job, after the workers began. */
   readonly deadlinesMs?: readonly [first: number, last: number];
-  /** The first so many jobs never end, the next so many have handlers that fail for ever, and then the others are fed. */
-  readonly endless?: number;
+  /** The handlers of the first so many jobs fail for ever. After some time, so many are fed that never end, and the rest. */
   readonly failing?: number;
+  readonly endless?: number;
   readonly restAfterMs?: number;
   /** The size of each context, in bytes. */
   readonly contextBytes?: number;

@@ -20,7 +20,15 @@ import { type PlaceName, places } from './places.ts';
 import { type DatabaseProxy, startProxy } from './proxy.ts';
 import type { Scenario } from './scenario.ts';
 import { startService } from './service.ts';
-import { type Context, createHandler, type Delivery, openPlace, type PlaceOptions, type WorkerPlan } from './worker.ts';
+import {
+  type Context,
+  createHandler,
+  type Delivery,
+  openPlace,
+  type PlaceOptions,
+  untilStored,
+  type WorkerPlan,
+} from './worker.ts';
 
 /** A place for a worker: who is killed there is replaced. */
 export interface Slot {
@@ -92,7 +100,7 @@ export async function openWorld(scenario: Scenario, cluster: Cluster | null, pla
   const isAlone = place.folder !== undefined && scenario.workers > 0;
   const openTracker = () =>
     createTracker<Context>({ client, ...openPlace(place), logger: verbose ? console : silent, ...options });
-  const tracker = isAlone || guard ? null : await openTracker();
+  const tracker = isAlone || guard ? null : await untilStored(openTracker);
   const trackers: Tracker<Context>[] = tracker ? [tracker] : [];
 
   // The database is measured, and not the service.
@@ -221,6 +229,8 @@ export async function openWorld(scenario: Scenario, cluster: Cluster | null, pla
     lastAt: () => lastAt,
     /** Whether everything has been fed. */
     isFed: false,
+    /** When the feed of the rest began, and how many polls had found a job pending. */
+    rest: { at: 0, pending: 0 },
     async startWork(count = scenario.trackers ?? 1): Promise<void> {
       for (const slot of slots) await start(slot);
       if (scenario.workers > 0) return;
