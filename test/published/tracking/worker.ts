@@ -109,7 +109,8 @@ async function work({ service, place, options, handler, delivered, tracks, guard
     const { pool } = openPlace(place);
     if (!pool) throw new Error('a replay guard needs a pool');
     const handle = client.callbacks.handler({
-      replayGuard: await untilStored(() => postgresReplayGuard({ pool, leaseMs: guard.leaseMs })),
+      replayGuard: await untilStored(() => postgresReplayGuard({ pool })),
+      leaseMs: guard.leaseMs,
       async onEvent({ id, jobId }, { state }) {
         await sleep(10);
         write({ key: id, jobId, n: null, outcome: 'completed', state, at: now() });
