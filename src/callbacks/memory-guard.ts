@@ -56,12 +56,13 @@ export function createMemoryGuard({ elapsed }: Pick<WaitingClock, 'elapsed'>, ma
       jobs.delete(key);
       jobs.set(key, job);
       const isOwn = job.id === id;
+      const isOlder = isOwn ? signedAt < job.signedAt : signedAt <= job.signedAt + assumedSettlingMs;
       if (isOwn) job.signedAt = Math.max(job.signedAt, signedAt);
       if (job.leaseEndsAt > now) return 'busy';
       if (isOwn && job.isCommitted) return 'known';
-      if (!isOwn && signedAt <= job.signedAt + assumedSettlingMs) return 'older';
+      if (isOlder) return 'older';
       job.id = id;
-      job.signedAt = Math.max(job.signedAt, signedAt);
+      job.signedAt = signedAt;
       job.isCommitted = false;
       job.leaseEndsAt = now + leaseMs;
       makeRoom();

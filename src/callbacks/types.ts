@@ -178,8 +178,9 @@ export interface ReplayGuard {
    *
    * - `'busy'`: a version of this job is being handed over, and its lease has not ended. The handler asks again.
    * - `'known'`: this version was handed over.
-   * - `'older'`: the key has another version, and this one was not signed more than two seconds after it. The content of
-   *   a status may be that much older than its signature.
+   * - `'older'`: the key has another version, and this one was not signed more than two seconds after it, because the
+   *   content of a status may be that much older than its signature; or the key has this version, which may have had its
+   *   effect, with a later time.
    * - `'new'`: this version must be handed over. It is now the version of the key, and its lease begins. So it is if the
    *   guard does not know the key, and if the key has this version, was not committed, and its lease has ended.
    *

@@ -102,10 +102,10 @@ on conflict (key) do update set (id, signed_at, is_committed, lease_id, lease_en
     case when n.is_new then excluded.lease_id else t.lease_id end,
     case when n.is_new then excluded.lease_ends_at else t.lease_ends_at end,
     greatest(t.expires_at, excluded.expires_at)
-  from (select t.lease_ends_at <= ${now} and case when t.id = excluded.id then not t.is_committed
+  from (select t.lease_ends_at <= ${now} and case when t.id = excluded.id then not t.is_committed and t.signed_at <= excluded.signed_at
     else t.signed_at + interval '${assumedSettlingMs} ms' < excluded.signed_at end as is_new) n)
 returning case when lease_id = $4::uuid then 'new' when lease_ends_at > ${now} then 'busy'
-  when id = $2::text then 'known' else 'older' end as known`,
+  when id = $2::text and is_committed then 'known' else 'older' end as known`,
     /** Parameters: $1 key, $2 id of the version. */
     commit: `update ${table} set is_committed = true, lease_ends_at = '-infinity' where key = $1::text and id = $2::text`,
     /** Parameters: $1 key, $2 id of the version. */

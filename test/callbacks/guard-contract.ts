@@ -39,7 +39,7 @@ const cases = {
   'a version that is new again was signed when it was seen last':
     'A@0 new, forget A, A@3000 new, commit A, B@5000 older, B@5001 new',
   'an earlier time of a version changes nothing':
-    'A@9000 new, A@0 busy, forget A, A@0 new, commit A, A@0 known, B@11000 older, B@11001 new',
+    'A@9000 new, A@0 busy, forget A, A@8999 older, A@9000 new, commit A, A@0 known, B@11000 older, B@11001 new',
   'the time of another version changes nothing': 'A@0 new, B@9000 busy, commit A, B@1000 older, C@2001 new',
   'a version whose lease has ended can be committed': 'A@0 new, wait 60, commit A, A@0 known',
   'the first holder of a version can commit it in other hands': 'A@0 new, wait 60, A@0 new, commit A, A@0 known',
@@ -106,13 +106,13 @@ function createReference() {
     },
     begin(key: string, { id, signedAt }: Version, lease: number): string {
       const row = jobs.get(key);
+      const isEarlier = row?.id === id && signedAt < row.signedAt;
       if (row?.id === id && row.signedAt < signedAt) row.signedAt = signedAt;
       const isLater = row !== undefined && signedAt.getTime() - row.signedAt.getTime() > 2_000;
       if (row?.state === 'in hands' && row.leaseEndsAt > now) return 'busy';
       if (row?.id === id && row.state === 'handed over') return 'known';
-      if (row && row.id !== id && !isLater) return 'older';
-      const latest = row?.id === id ? row.signedAt : signedAt;
-      jobs.set(key, { id, signedAt: latest, state: 'in hands', leaseEndsAt: now + lease });
+      if (isEarlier || (row && row.id !== id && !isLater)) return 'older';
+      jobs.set(key, { id, signedAt, state: 'in hands', leaseEndsAt: now + lease });
       return 'new';
     },
     commit(key: string, { id }: Version): void {
