@@ -44,16 +44,24 @@ export function describeThrown(error: unknown): string {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'a value that is no error';
-  const name = /^[A-Za-z]{1,40}$/.test(error.name) ? error.name : 'an error';
-  const { message, stack = '' } = error;
-  // The frames follow the message, which may have lines that look like frames.
-  const at = stack.indexOf(message);
-  const frames = at < 0 ? [] : stack.slice(at + message.length).split('\n');
-  const own = frames.find(
+  const { name: given, message, stack } = error;
+  const name = typeof given === 'string' && /^[A-Za-z]{1,40}$/.test(given) ? given : 'an error';
+  const own = framesIn(String(stack), String(message)).find(
     (frame) => !/node_modules|node[:]|\(native|<anonymous>\)?$/.test(frame) && framePlace.test(frame),
   );
   const place = own && framePlace.exec(own)?.[1];
   return place ? `${name} at ${place}` : name;
+}
+
+// Only what follows the name and the whole message can be frames, up to the first line that is none: a message, and what
+// is behind the frames, may have lines that look like frames. If the message was changed since, there are none.
+function framesIn(stack: string, message: string): readonly string[] {
+  const header = message === '' ? /^[\w$.]{1,80}\n/ : /^[\w$.]{1,80}: /;
+  const start = header.exec(stack)?.[0].length;
+  if (start === undefined || !stack.startsWith(message === '' ? '' : `${message}\n`, start)) return [];
+  const lines = stack.slice(message === '' ? start : start + message.length + 1).split('\n');
+  const end = lines.findIndex((line) => !/^ {4}at /.test(line));
+  return end < 0 ? lines : lines.slice(0, end);
 }
 
 /** The file, line and column at the end of a stack frame, without the folders. */

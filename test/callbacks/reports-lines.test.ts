@@ -33,6 +33,12 @@ function at<E extends Error>(error: E, frames: readonly string[] = usualFrames):
   return Object.assign(error, { stack });
 }
 
+/** An error whose name is another one when it is read again. */
+function nameChanges(error: Error): Error {
+  const names = ['Error', 'Mary'];
+  return Object.defineProperty(error, 'name', { get: () => names.shift() ?? 'Mary' });
+}
+
 const connection = new HostedConnectionError('the connection broke', { operation: 'jobs.status' });
 
 test.each([
@@ -50,6 +56,16 @@ test.each([
     Object.assign(at(new Error('personal')), { name: 'Mary Jane' }),
     'onEvent rejected with an error at server.mjs:18:32',
   ],
+  // A message that was emptied or cut after the stack was written.
+  ['handle', Object.assign(at(new Error('of jane@mail.test:19:80')), { message: '' }), 'onEvent rejected with Error'],
+  ['handle', Object.assign(at(new Error('of\n at jane.js:19:80')), { message: 'of' }), 'onEvent rejected with Error'],
+  // What follows the frames is none.
+  [
+    'handle',
+    at(new Error('personal'), [...usualFrames.slice(0, 2), 'Caused by: jane@mail.test:19:80']),
+    'onEvent rejected with Error',
+  ],
+  ['handle', nameChanges(at(new Error('personal'))), 'onEvent rejected with Error at server.mjs:18:32'],
   ['handle', 'personal', 'onEvent rejected with a value that is no error'],
 ] as const)(
   'the log line of a delivery that failed in phase %s shows the reason, if it may be shown',
