@@ -17,10 +17,14 @@ export function versionOf(status: JobStatus): Promise<string> {
   return digestOf([status.state, ...resultsOf(status).map(identify)]);
 }
 
-/** The results of a status that say anything: those of the history or, without one, the one result. */
+/** The results of a status that say anything: those of the history or, if none of them does, the one result. */
 export function resultsOf({ history, result }: JobStatus): readonly (JobResult | HistoryEntry)[] {
-  const results = history !== null && history.length > 0 ? history : result === null ? [] : [result];
-  return results.filter((result) => identify(result).some((value) => value !== null));
+  const results = (history ?? []).filter(saysAnything);
+  return results.length > 0 || result === null ? results : [result].filter(saysAnything);
+}
+
+function saysAnything(result: JobResult | HistoryEntry): boolean {
+  return identify(result).some((value) => value !== null);
 }
 
 function identify(result: JobResult | HistoryEntry): readonly (string | boolean | null)[] {

@@ -60,6 +60,12 @@ test.each<[what: string, record: object, ref: JobRef, version: readonly unknown[
     ['succeeded', ['0000001897', null, 'SAIA', true, null, null]],
   ],
   [
+    'a job whose history says nothing, by its one result',
+    { ...finishedJob, history: [{}, { ResultText: 'Under review' }] },
+    finishedRef,
+    ['succeeded', ['0000001897', null, 'SAIA', true, null, null]],
+  ],
+  [
     'a document check without ResultType and IsFinalResult',
     { ...completed, history: [documentResult] },
     job,
