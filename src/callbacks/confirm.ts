@@ -44,14 +44,12 @@ export function isTooOld(
 
 /**
  * Whether a status that was handed over before answers a hint. Its content may lag behind its signature, so it does only
- * if it was signed some time after the hint.
+ * if it was signed some time after the hint. A time without a fraction may have been cut off at the second.
  */
-export function answersHint(
-  { signedAt }: Pick<JobEvent, 'signedAt'>,
-  { signedAt: hintedAt }: Pick<CallbackHint, 'signedAt'>,
-  { wire }: Settings,
-): boolean {
-  return !wire.echoesTimestamp && signedAt.getTime() >= hintedAt.getTime() + assumedSettlingMs;
+export function answersHint({ signedAt }: Pick<JobEvent, 'signedAt'>, hint: CallbackHint, { wire }: Settings): boolean {
+  const hintedAt = hint.signedAt.getTime();
+  const latest = hintedAt % 1_000 === 0 ? hintedAt + 999 : hintedAt;
+  return !wire.echoesTimestamp && signedAt.getTime() >= latest + assumedSettlingMs;
 }
 
 /**
@@ -71,13 +69,13 @@ export async function confirmHint(
     if (!isTooOld(event, hint, settings)) return { event, status };
     if (!isLast) await sleepAbortably(settings.clock, assumedSettlingMs, signal);
   }
-  throw createOldError('it was signed more than ten seconds before the callback');
+  throw createOldError();
 }
 
 /** The facts of errors about the status that confirms a callback. */
 const confirmFacts = { ...callbackFacts, operation: 'jobs.status', retryable: true } as const;
 
 /** Creates the error about a status that is older than it may be. */
-export function createOldError(why: string): HostedSignatureError {
+export function createOldError(why = 'it was signed more than ten seconds before the callback'): HostedSignatureError {
   return new HostedSignatureError('stale', confirmFacts, why);
 }

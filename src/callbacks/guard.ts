@@ -5,6 +5,8 @@
  * @module
  */
 
+import { HostedConfigError } from '../errors/errors.js';
+import { callbackFacts } from './callback-errors.js';
 import { limitStep } from './limit-step.js';
 import type { HandlerSettings } from './options.js';
 import type { DeliveryReports } from './reports.js';
@@ -13,8 +15,11 @@ import type { JobEvent, ReplayGuard } from './types.js';
 
 /** How often, in ms, a guard is asked again whose lease has another delivery. */
 const busyMs = 500;
-/** How long, in ms, a version is remembered at least: the callbacks of two days may be redelivered for as long. */
-const minKeepMs = 4 * 24 * 60 * 60 * 1000;
+/**
+ * How long, in ms, a version is remembered at least. A callback about a job that was forgotten may be answered by a status
+ * that lags, and its change is then lost, so a job is remembered for longer than a review takes.
+ */
+const minKeepMs = 30 * 24 * 60 * 60 * 1000;
 
 /** Creates the calls of a guard for one handler. `job` is the digest of the job's ids. */
 export function createGuardCalls(
@@ -44,7 +49,8 @@ export function createGuardCalls(
           (late) => late === 'new' && forget(job, version),
         );
         if (known === 'new' || known === 'known' || known === 'older') return known;
-        // If the guard returns an unknown value, this delivery must not hand over.
+        // If the guard returns anything else, this delivery must not hand over.
+        if (known !== 'busy') throw new HostedConfigError([{ path: 'replayGuard', message: mustSay }], callbackFacts);
         if (clock.elapsed() + busyMs > begunAt + maxWaitMs) return 'busy';
         await clock.sleep(busyMs);
       }
@@ -54,6 +60,8 @@ export function createGuardCalls(
     forget,
   };
 }
+
+const mustSay = 'must return "new", "known", "older" or "busy" from begin()';
 
 /** What a guard gets of an event: a copy, because the guard may be the caller's own code. */
 function versionOf({ id, signedAt }: JobEvent) {

@@ -106,6 +106,8 @@ export function createHandler(
 /** What a turn comes to, for all deliveries that have joined it. */
 interface TurnResult {
   readonly result: DeliveryResult;
+  /** What the status says; null if there is none. */
+  readonly event: JobEvent | null;
   /** The status, if the job is still pending. */
   readonly pending: PendingJob | null;
   /** Whether the status may lag behind the deliveries, so that another one may change the result. */
@@ -135,8 +137,10 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
     if (leave === null) return createFailure('guard', 503, 'limit', createLimitError(), hint);
     try {
       // 4. Take the job's turn. The turn does the other steps.
-      const { result, pending } = await turns.take(job, hint, (turn) => runTurn(job, turn));
+      const { result, event, pending } = await turns.take(job, hint, (turn) => runTurn(job, turn));
       if (isFailure(result)) return { ...result, event: result.event ?? hint };
+      // The status answers others that have joined.
+      if (event && isTooOld(event, hint, client)) return createFailure('confirm', 503, 'stale', createOldError(), hint);
       return pending && hint.isFinal ? createPendingFailure(hint, pending) : result;
     } catch (error) {
       return createFailure('guard', 503, 'busy', error, hint);
@@ -154,41 +158,36 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
   }
 
   async function confirm(job: string, turn: Turn, request: 'first' | 'second'): Promise<TurnResult> {
-    const { hint, expectsFinal } = turn;
+    const { hint, hints } = turn;
     let phase: 'confirm' | 'guard' = 'confirm';
     try {
       // 5. Ask.
       const status = await turn.ask(() => receiver.fetchStatus(hint));
-      // 6. Compare.
+      // 6. Compare, with what the deliveries say, and then with what was handed over.
       const event = await createEvent(status, client);
-      if (isTooOld(event, hint, client)) {
-        const error = createOldError('it was signed more than ten seconds before the callback');
-        return { result: createFailure('confirm', 503, 'stale', error), pending: null, mayLag: true };
-      }
       const pending = status.complete ? null : status;
-      const mayLag = pending !== null && expectsFinal && request === 'first';
-      if (mayLag || (pending && resultsOf(pending).length === 0)) return { result: repeat, pending, mayLag };
+      const old = hints.filter((each) => isTooOld(event, each, client));
+      if (old.length === hints.length) return fail('confirm', 'stale', createOldError(), 'may lag');
+      const isEarly = old.length > 0 || (pending !== null && hints.some(({ isFinal }) => isFinal));
+      const mayLag = isEarly && request === 'first';
+      if (mayLag || (pending && resultsOf(pending).length === 0)) return { result: repeat, event, pending, mayLag };
       phase = 'guard';
       const begun = await guard.begin(job, event, turn.begunAt);
+      if (begun === 'known') return { result: repeat, event, pending, mayLag: !answersHint(event, hint, client) };
+      if (begun === 'older') return fail('confirm', 'older', createOldError(wasReplaced), 'may lag');
+      if (begun === 'busy') return fail('guard', 'busy', createBusyError('another process is handling its job'));
       // 7. Hand over.
-      if (begun === 'new') return { result: await handOver(job, event, status, turn), pending, mayLag: false };
-      if (begun === 'known') return { result: repeat, pending, mayLag: !answersHint(event, hint, client) };
-      if (begun === 'older') {
-        const error = createOldError('it is older than what was handed over');
-        return { result: createFailure('confirm', 503, 'older', error), pending, mayLag: true };
-      }
-      const error = createBusyError('another process is handling its job');
-      return { result: createFailure('guard', 503, 'busy', error), pending, mayLag: false };
+      return { result: await handOver(job, event, status, turn), event, pending, mayLag: false };
     } catch (error) {
-      const reason = phase === 'guard' ? 'guard' : codeOf(error);
-      return { result: createFailure(phase, 503, reason, error), pending: null, mayLag: false };
+      return fail(phase, phase === 'guard' ? 'guard' : codeOf(error), error);
     }
   }
 
   async function handOver(job: string, event: JobEvent, status: JobStatus, turn: Turn): Promise<DeliveryResult> {
     const cancelTimer = clock.setTimer(settings.leaseMs, turn.letGo);
     try {
-      await onEvent(event, status);
+      // A copy, because the caller may change it.
+      await onEvent({ ...event, signedAt: new Date(event.signedAt) }, status);
     } catch (error) {
       await guard.forget(job, event);
       return createFailure('handle', 500, 'handler', error, event);
@@ -201,6 +200,12 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
 }
 
 const repeat: DeliveryResult = { status: 200, result: 'repeat' };
+const wasReplaced = 'it is older than what was handed over';
+
+/** The result of a turn that has to be tried again when the service redelivers. */
+function fail(phase: 'confirm' | 'guard', reason: string, error: unknown, lag?: 'may lag'): TurnResult {
+  return { result: createFailure(phase, 503, reason, error), event: null, pending: null, mayLag: lag !== undefined };
+}
 
 /** Stores a hint for a tracker. */
 async function store(hint: CallbackHint, storeHint: StoreHint): Promise<DeliveryResult> {

@@ -16,10 +16,10 @@ export const maxWaitMs = 10_000;
 
 /** A turn that has begun. No delivery joins it any more. */
 export interface Turn {
-  /** The newest of the hints that have joined. */
+  /** What the deliveries say that have joined. */
+  readonly hints: readonly CallbackHint[];
+  /** The newest of them. */
   readonly hint: CallbackHint;
-  /** Whether any of them is marked as final. */
-  readonly expectsFinal: boolean;
   /** When it began, by the monotonic clock. */
   readonly begunAt: number;
   /**
@@ -63,52 +63,51 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
       await running.get(job);
       if (hints.size === 0) throw createBusyError();
       turn.place = queue.enter(job, maxConfirmations, timesOf(hints));
-      if (!(await turn.place.begins)) throw createBusyError();
+      let hasPlace = await turn.place.begins;
       close(turn, job);
       begin();
-      const [hint, ...others] = [...hints].sort((one, other) => timeOf(other) - timeOf(one));
-      if (hint === undefined) {
-        queue.release();
-        throw createBusyError();
-      }
-      const expectsFinal = [hint, ...others].some(({ isFinal }) => isFinal);
       let letGo = () => {};
       const held = new Promise<void>((resolve) => {
         letGo = resolve;
       });
       running.set(job, held);
       try {
-        const ask = createAsk(job, timesOf(hints));
-        return await run({ hint, expectsFinal, begunAt: clock.elapsed(), ask, letGo });
+        const joined = [...hints].sort((one, other) => timeOf(other) - timeOf(one));
+        const [hint] = joined;
+        if (!hasPlace || hint === undefined) throw createBusyError();
+        return await run({ hints: joined, hint, begunAt: clock.elapsed(), ask, letGo });
       } finally {
+        if (hasPlace) queue.release();
         letGo();
         if (running.get(job) === held) running.delete(job);
       }
+
+      async function ask<T>(request: () => Promise<T>): Promise<T> {
+        if (!hasPlace) hasPlace = await enterAgain();
+        if (!hasPlace) throw createBusyError();
+        try {
+          return await request();
+        } finally {
+          hasPlace = false;
+          queue.release();
+        }
+      }
+    }
+
+    /** Waits for the place of a further request, ten seconds at most. */
+    async function enterAgain(): Promise<boolean> {
+      let place: PlaceInQueue | undefined;
+      const cancelTimer = clock.setTimer(maxWaitMs, () => place?.cancel());
+      place = queue.enter(job, maxConfirmations, timesOf(hints));
+      const mayAsk = await place.begins;
+      cancelTimer();
+      return mayAsk;
     }
   }
 
   /** Lets no more deliveries join a turn. */
   function close(turn: WaitingTurn<Result>, job: string): void {
     if (waiting.get(job) === turn) waiting.delete(job);
-  }
-
-  function createAsk(job: string, times: readonly number[]): Turn['ask'] {
-    let hasPlace = true;
-    return async (request) => {
-      if (!hasPlace) {
-        const place = queue.enter(job, maxConfirmations, times);
-        const cancelTimer = clock.setTimer(maxWaitMs, place.cancel);
-        const mayAsk = await place.begins;
-        cancelTimer();
-        if (!mayAsk) throw createBusyError();
-      }
-      hasPlace = false;
-      try {
-        return await request();
-      } finally {
-        queue.release();
-      }
-    };
   }
 
   return {

@@ -158,7 +158,7 @@ for (const [why, ends, { posted, setup = {} }, facts = {}] of [
     expect(errors).toMatchObject([{ at: { phase, status }, ...(!isCallers && { error }) }]);
     const event = errors[0]?.at.event;
     if (phase === 'read' || phase === 'verify') expect(event).toBeNull();
-    else if (phase === 'handle') expect(event).toBe(handed[0]?.[0]);
+    else if (phase === 'handle') expect(event).toEqual(handed[0]?.[0]);
     else expect(event).toMatchObject({ userId: 'user-1', jobId: 'job-1', isFinal: true });
     // Of a rejection, `onError` is the only report.
     expect(lines).toEqual(status < 500 ? [] : [expect.stringMatching(new RegExp(`^hosted-client: .*${status}`))]);

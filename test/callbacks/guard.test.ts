@@ -38,12 +38,19 @@ const sequences: readonly Sequence[] = [
     { guard: { begin: (call) => (call === 1 ? 'older' : 'new') } },
     `${asked}, 2001 ask, 2001 begin, 2001 hand, 2001 commit, 2001 200 accepted`,
   ],
-  ...['busy', 'another word', null, undefined, true].map(
-    (known): Sequence => [
-      `${known}: begin is called again each half second with the same status, for ten seconds`,
-      begins(known),
-      `0 ask, ${halfSeconds}, 10000 503 busy`,
-    ],
+  [
+    'known: a time without a fraction may have been up to a second later',
+    begins('known'),
+    `${asked}, 2001 ask, 2001 begin, 2001 200 repeat`,
+    [{ at: -2_678 }],
+  ],
+  [
+    'busy: begin is called again each half second with the same status, for ten seconds',
+    begins('busy'),
+    `0 ask, ${halfSeconds}, 10000 503 busy`,
+  ],
+  ...['another word', null, undefined, true].map(
+    (known): Sequence => [`${known}: nothing is handed over`, begins(known), `${asked}, 0 503 guard`],
   ),
   [
     'busy, then new',
@@ -114,7 +121,7 @@ test('a guard gets the digest of the job, the id of the version and its signed t
   const key = sha256(['sandbox', '085', 'user-1', 'job-1']);
   const version = sha256(['succeeded', ['0000001111', '0810', 'SAIA', true, null, null]]);
   const id = sha256(['sandbox', '085', 'user-1', 'job-1', version]);
-  expect(replayGuard.begin.mock.calls).toEqual([[key, { id, signedAt: new Date(now) }, 300_000, 4 * day]]);
+  expect(replayGuard.begin.mock.calls).toEqual([[key, { id, signedAt: new Date(now) }, 300_000, 30 * day]]);
   expect(replayGuard.commit.mock.calls).toEqual([[key, { id, signedAt: new Date(now) }]]);
   expect(replayGuard.forget).not.toHaveBeenCalled();
   expect(handed[0]?.[0]).toEqual({ id, userId: 'user-1', jobId: 'job-1', linkId: null, signedAt: new Date(now) });
@@ -126,10 +133,10 @@ test('a guard gets leaseMs, keeps a version for twice maxHintAgeMs, and changes 
     signedAt.setTime(0);
     return 'new';
   });
-  const { deliver, handed } = startHandler({ handler: { replayGuard, leaseMs: 1_000, maxHintAgeMs: 3 * day } });
+  const { deliver, handed } = startHandler({ handler: { replayGuard, leaseMs: 1_000, maxHintAgeMs: 20 * day } });
 
   await deliver();
 
-  expect(replayGuard.begin.mock.calls[0]?.slice(2)).toEqual([1_000, 6 * day]);
+  expect(replayGuard.begin.mock.calls[0]?.slice(2)).toEqual([1_000, 40 * day]);
   expect(handed[0]?.[0].signedAt).toEqual(new Date(now));
 });

@@ -48,9 +48,9 @@ const sequences: readonly Sequence[] = [
     [{}, { at: -20_000 }],
   ].map(
     (joined): Sequence => [
-      `the newest hint that joined counts: ${joined.map(({ at = 0 }) => at)}`,
+      `a status that is too old for one hint answers the other that joined: ${joined.map(({ at = 0 }) => at)}`,
       { says: [slow, { at: -10_001 }] },
-      '0 ask, 3000 hand, 3000 ask, 3000 200 accepted, 5001 ask, 5001 503 stale, 5001 503 stale',
+      `0 ask, 3000 hand, 3000 ask, 3000 200 accepted, 5001 ask, ${joined.map(({ at }) => `5001 ${at ? '200 repeat' : '503 stale'}`).join(', ')}`,
       [{}, 1_000, ...joined],
     ],
   ),

@@ -1,4 +1,4 @@
-// What a body that is not genuine, or not as it was sent, can bring about: nothing but a look at the job.
+// What is not signed brings about nothing but a request about the job, and what a caller changes stays his own.
 
 import { HostedClient } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
@@ -18,7 +18,7 @@ async function start() {
   jobs.complete(job, 'approved');
   const got: unknown[] = [];
   const handle = client.callbacks.handler({ onEvent: (...given) => void got.push(given) });
-  return { clock, jobs, job, refId, got, handle };
+  return { clock, client, jobs, job, refId, got, handle };
 }
 
 test('late, altered and padded callbacks are hints of one change', async () => {
@@ -46,4 +46,23 @@ test('nothing that onEvent gets comes from the unsigned body', async () => {
 
   expect(got).toMatchObject([[{ ...job, linkId: refId }, { state: 'succeeded' }]]);
   expect(JSON.stringify(got)).not.toContain('forged');
+});
+
+test('an onEvent that changes its event is called once', async () => {
+  const { clock, client, jobs, job } = await start();
+  let calls = 0;
+  const handle = client.callbacks.handler({
+    onEvent(event) {
+      calls += 1;
+      event.signedAt.setTime(0);
+      Object.assign(event, { id: 'another' });
+    },
+  });
+
+  for (const _ of [1, 2]) {
+    void jobs.deliverCallback(job, { to: handle });
+    await clock.advance(10_000);
+  }
+
+  expect(calls).toBe(1);
 });
