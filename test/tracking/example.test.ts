@@ -126,6 +126,28 @@ test('the example lives on when a connection breaks in the middle of a transacti
   });
 });
 
+test('a module that is loaded again gets the tracker that works, and after a failure another one', {
+  tags: ['postgresql'],
+}, async () => {
+  const database = await openDatabase();
+  onTestFinished(() => database.close());
+  stubService({ DATABASE_URL: 'postgresql://127.0.0.1:1/jobs' });
+  const loadAgain = async () => {
+    vi.resetModules();
+    return import('../../examples/one-tracker.ts');
+  };
+
+  await expect((await loadAgain()).openTracker()).rejects.toMatchObject({ code: 'storage', reason: 'unreachable' });
+  vi.stubEnv('DATABASE_URL', database.connectionString);
+  const tracker = await (await loadAgain()).openTracker();
+  onTestFinished(async () => {
+    await tracker.stop();
+    Reflect.deleteProperty(globalThis, 'tracker');
+  });
+
+  expect(await (await loadAgain()).openTracker()).toBe(tracker);
+});
+
 test('the first program of docs/tracking.md hands over the end of a job of its link', async () => {
   const realFetch = globalThis.fetch;
   const { sandbox } = stubService({ JOBS_FOLDER: 'memory://', PORT: '0' });
