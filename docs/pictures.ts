@@ -263,7 +263,8 @@ const changes: readonly Change[] = [
   { from: tracking, to: handingOver, label: 'completed or expired', path: 'M460 84H620', at: [540, 76] },
   { from: handingOver, to: tracking, label: 'pending again', path: 'M620 96H460', at: [540, 114] },
   { from: handingOver, to: handingOver, label: 'the handler rejects', path: 'M650 72V30H710V72', at: [680, 22] },
-  { from: handingOver, to: done, label: 'the handler resolves', path: 'M740 90H900', at: [820, 82] },
+  { from: handingOver, to: done, label: 'the handler resolves', path: 'M740 84H900', at: [820, 76] },
+  { from: done, to: handingOver, label: 'another verdict', path: 'M900 96H740', at: [820, 114] },
   {
     from: handingOver,
     to: dead,
