@@ -6,7 +6,7 @@ import { type Protection, type Settings, settings } from './settings.ts';
 
 /** The promises of the model, which are sentences of the documentation. */
 export const promises = {
-  oneCompletion: 'Each tracked job gets one completion: `completed`, or `expired` after its deadline.',
+  oneCompletion: 'Each tracked job gets a completion: `completed`, or `expired` after its deadline.',
   atLeastOnce: 'A completion is handed over at least once.',
   afterDeath: 'If a worker dies, its completions are handed over again after `handlerTimeoutMs` plus 30 to 40 s.',
   sameKey: 'Every delivery of a completion has the same `key`.',

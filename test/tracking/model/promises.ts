@@ -11,7 +11,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
   const isOver = ({ row }: State) => row.state === 'done' || row.state === 'dead';
   return [
     {
-      name: 'Each tracked job gets one completion: `completed`, or `expired` after its deadline.',
+      name: 'Each tracked job gets a completion: `completed`, or `expired` after its deadline.',
       state: ({ truth }) => truth.ended <= 1,
       step: (before, action, after) =>
         action !== 'end' || !hasEnded(before, after) || !after.row.hasExpired || before.world.isLate,
