@@ -8,7 +8,7 @@
 import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { linkIdOf, namesJob, resultsOf } from '../jobs/version.js';
-import { compareStatus } from './changes.js';
+import { compareStatus } from './compare-status.js';
 import type { Context } from './context.js';
 import { isOver, readFailure, waitOf } from './failed-poll.js';
 import { concernsAllJobs, type Health } from './health.js';

@@ -6,7 +6,7 @@
 
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
-import { readHandedOver } from './changes.js';
+import { readHandedOver } from './compare-status.js';
 import { contextOf, dateOf, isSet, numberOf, textOf } from './context.js';
 import type { CheckedJob } from './input.js';
 import type { Gauges } from './instruments.js';

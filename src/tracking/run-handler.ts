@@ -6,7 +6,7 @@
 
 import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { CompletedJob } from '../jobs/types.js';
-import { type Compared, compareStatus, readHandedOver } from './changes.js';
+import { type Compared, compareStatus, readHandedOver } from './compare-status.js';
 import { type Context, contextOf, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
 import type { Handled } from './instruments.js';

@@ -33,11 +33,11 @@ onOneDatabase((database) => {
     expect(completions.find(({ outcome }) => outcome === 'completed')).toMatchObject({ context: 'mine' });
   });
 
-  /** A job that is pending, and has been polled often enough for its status to be stored. */
+  /** Waits until a pending job has been polled so often that its status is stored. */
   async function pollTwice(world: ReturnType<typeof createWorld>, job: JobRef): Promise<void> {
     await until(async () => {
-      const [row] = await world.rows(`select polls, is_proven from TRACKED where job_id = '${job.jobId}'`);
-      return Number(row?.polls) >= 3 && row?.is_proven === true;
+      const [row] = await world.rows(`select polls from TRACKED where job_id = '${job.jobId}'`);
+      return Number(row?.polls) >= 3;
     });
   }
 
@@ -98,12 +98,15 @@ onOneDatabase((database) => {
     await worker.stop();
     await tracker.trackLink(victim.refId, { context: 'of another person' });
     const job = world.service.jobs.start();
+    world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
     await tracker.receive(await forge(job, victim.refId));
-    await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_looks = 10,
-      late_since = now() - interval '25 hours' where job_id = '${job.jobId}'`);
-    world.fail(fault, job);
-
     await tracker.onCompletion(handler);
+    const isProven = `select 1 from TRACKED where job_id = '${job.jobId}' and is_proven`;
+    await until(async () => (await world.rows(isProven)).length === 1);
+    world.fail(fault, job);
+    await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_looks = 10,
+      late_since = now() - interval '25 hours', last_error = ${lastError === null ? 'null' : `'${lastError}'`}
+      where job_id = '${job.jobId}'`);
 
     await until(() => completions.some(({ outcome }) => outcome === 'expired'));
     const completion = completions.find(({ outcome }) => outcome === 'expired');

@@ -12,9 +12,14 @@ const serverError: MockFault = { kind: 'status', status: 503 };
 const notFound: MockFault = { kind: 'status', status: 404 };
 
 /** Every job and link is due, and its deadline was two days ago. So many polls have failed since, for so many hours. */
-async function makeLate(world: World, failedPolls: number, only?: JobRef, hours = 25): Promise<void> {
+async function makeLate(
+  world: World,
+  failedPolls: number,
+  { only, hours = 25, error = 'not_found' }: { readonly only?: JobRef; readonly hours?: number; readonly error?: string } = {},
+): Promise<void> {
   await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_looks = ${failedPolls},
-    late_since = case when ${failedPolls} > 0 then now() - interval '${hours} hours' end
+    late_since = case when ${failedPolls} > 0 then now() - interval '${hours} hours' end,
+    last_error = case when ${failedPolls} > 0 then '${error}' end
     where due is not null ${only ? `and job_id = '${only.jobId}'` : ''}`);
 }
 
@@ -58,9 +63,9 @@ onOneDatabase((database) => {
     const [early, second, late] = ['early', 'second', 'late'].map((jobId) => ({ userId: 'nobody', jobId }));
     if (!early || !second || !late) throw new Error('no jobs');
     await tracker.track([early, second, late]);
-    await makeLate(world, 10, early, 23);
-    await makeLate(world, 1, second);
-    await makeLate(world, 2, late);
+    await makeLate(world, 10, { only: early, hours: 23 });
+    await makeLate(world, 2, { only: second });
+    await makeLate(world, 2, { only: late });
     await tracker.onCompletion(handler);
 
     await until(() => completions.length === 2);
@@ -88,7 +93,7 @@ onOneDatabase((database) => {
     const { world, tracker, completions, handler } = await open();
     const broken = world.service.jobs.start();
     await tracker.track(broken);
-    await makeLate(world, 10);
+    await makeLate(world, 10, { error: 'server' });
     world.fail(serverError, broken);
     await tracker.onCompletion(handler);
 
@@ -176,14 +181,14 @@ onOneDatabase((database) => {
     const [lasting, recent] = await world.rows('select key, job_id from TRACKED order by job_id');
     expect([lasting?.job_id, recent?.job_id]).toEqual(['invented-1', 'invented-2']);
     await makeLate(world, 0);
-    await makeLate(world, 2, { userId: '', jobId: 'invented-1' });
+    await makeLate(world, 2, { only: { userId: '', jobId: 'invented-1' } });
 
     await tracker.onCompletion(() => {});
 
     const polls = (n: number) => world.rows(`select 1 from TRACKED where job_id = 'invented-${n}' and state = 0`);
     await until(async () => (await polls(1)).length === 1 && (await polls(2)).length === 1);
     expect(await world.rows('select job_id, polls from TRACKED order by job_id')).toEqual([
-      { job_id: 'invented-1', polls: 2 },
+      { job_id: 'invented-1', polls: 1 },
       { job_id: 'invented-2', polls: 10 },
     ]);
   });

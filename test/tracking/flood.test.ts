@@ -118,6 +118,10 @@ onOneDatabase((database) => {
     await expect(refused).rejects.toMatchObject({ code: 'signature', reason: 'replayed', retryable: true });
     await expect(other.receive(bodyOf(7))).resolves.toMatchObject({ repeat: false });
     expect((await tracker.stats()).heard).toBe(8);
+    // What was polled does not wait any more.
+    await world.rows('update TRACKED set polls = 1');
+    await other.receive(bodyOf(8));
+    expect((await tracker.stats()).heard).toBe(9);
   });
 
   test('once 10,000 jobs wait for their first look, one more gets 503, and none of them is deleted', async () => {
@@ -173,7 +177,7 @@ function createWorker(world: World, { pool }: OpenedDatabase) {
   const statements = createStatements(readOptions({ client: world.client, pool, schema: world.schema }));
   async function takeBatch(most: number): Promise<readonly string[]> {
     await world.rows(`update FLEET set rate = ${most * 10}, tokens = ${most}, refilled_at = clock_timestamp()`);
-    const { rows } = await pool.query(statements.claim, [most]);
+    const { rows } = await pool.query(statements.claim, [most, true]);
     const taken = rows as { key: string | null; job_id: string }[];
     return taken.filter(({ key }) => key !== null).map(({ job_id }) => job_id);
   }

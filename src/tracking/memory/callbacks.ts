@@ -15,7 +15,8 @@ export function createCallbackStatements({ rows, now, list, find, set, recheck, 
   /** Says why a new job is not stored. */
   function refuse({ told_signed_at: signedAt }: Told, maxJobs: number): 'time' | 'full' | null {
     const isOfTime = (row: MemoryRow) => row.told_signed_at === signedAt;
-    if (list(isOfTime, is.told, isIn(states.heard, states.tracking)).length >= maxJobs) return 'time';
+    if (list(isOfTime, is.told, isIn(states.heard, states.tracking), ({ polls }) => polls === 0).length >= maxJobs)
+      return 'time';
     return rows.size >= maxToldJobs && list(is.told).length >= maxToldJobs ? 'full' : null;
   }
 

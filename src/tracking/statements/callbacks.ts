@@ -46,8 +46,8 @@ export function createCallbackStatements(
      * `minDelayMs` ago, the next poll becomes due `minDelayMs` after that poll. If nothing would change, nothing is
      * written. The returned row says whether the job had already ended.
      *
-     * A new job is not stored if its signed time has `maxJobs` other jobs that only callbacks have mentioned. Each
-     * process has this limit, too, but this one applies to all processes together. If there are already `maxToldJobs`
+     * A new job is not stored if `maxJobs` other jobs of its signed time, which only callbacks have mentioned, wait for
+     * their first poll. The limit applies to all processes together. If there are already `maxToldJobs`
      * such jobs, others are deleted: first those that are not followed and belong to no tracked link, then those that
      * the service does not know. A job that waits for its first look is never deleted. If there is no other, the new job
      * is not stored.
@@ -58,25 +58,27 @@ export function createCallbackStatements(
     hear: `with known as materialized (
   select state, ended_at, is_proven from ${tracked} where key = $1::uuid
 ), told as materialized (
-  select case when exists (select from known where is_proven) then 0 else (
-      select count(*) from ${tracked} t
-      where ${isTold('t')} and t.state in (${states.heard}, ${states.tracking}) and t.told_signed_at = ${signedAt})
-    end::integer as turn,
+  select n.turn, n.waiting,
     case when exists (select from known) then 0 else (
       select count(*) from (select from ${tracked} t where ${isTold('t')}
         order by t.state, t.told_signed_at offset ${maxToldJobs - 1} limit ${maxDropped}) excess)
     end::integer as excess
+  from (select count(*)::integer as turn,
+      (count(*) filter (where t.polls = 0))::integer as waiting
+    from ${tracked} t
+    where ${isTold('t')} and t.state in (${states.heard}, ${states.tracking}) and t.told_signed_at = ${signedAt}
+      and not exists (select from known where is_proven)) n
 ), victims as materialized (
   select key from (
     ${dropped(`t.state = ${states.heard} and t.told_looks = 0 and not exists (${linkOf})`)}
     union all ${dropped(`t.state = ${states.heard} and t.told_looks > 0`)}
     union all ${dropped(`t.state = ${states.tracking} and t.told_looks > 0`)}
   ) d
-  limit (select case when turn < $7::integer then excess else 0 end from told)
+  limit (select case when waiting < $7::integer then excess else 0 end from told)
 ), dropped as (
   delete from ${tracked} where key = any(array(select key from victims))
 ), refused as materialized (
-  select case when exists (select from known) then null when turn >= $7::integer then 'time'
+  select case when exists (select from known) then null when waiting >= $7::integer then 'time'
     when excess > 0 and not exists (select from victims) then 'full' end as refusal
   from told
 ), written as (
