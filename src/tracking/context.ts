@@ -6,9 +6,9 @@
 
 import { ignoreErrors, type Logger } from '../events.js';
 import { createPlatformClock, type WaitingClock } from '../runtime/clock.js';
-import type { Database } from './database.js';
 import { createKey, type KeyOf } from './keys.js';
 import type { StoredSettings, TrackerSettings } from './options.js';
+import type { Database } from './places/database.js';
 import type { Row, Storage } from './sql.js';
 import type { Statements } from './statements.js';
 import { createStorageWatch, type StorageWatch } from './storage-watch.js';

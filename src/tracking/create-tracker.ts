@@ -7,9 +7,9 @@
 import { optionsOf } from '../client.js';
 import { createPlatformClock, withTimeout } from '../runtime/clock.js';
 import { createContext, createLog, type StoredContext } from './context.js';
-import { openDatabase } from './database.js';
 import { opensForEver, readOptions, type TrackerOptions } from './options.js';
-import { openSchema } from './schema.js';
+import { openDatabase } from './places/database.js';
+import { openSchema } from './schema/schema.js';
 import { createStatements } from './statements.js';
 import { HostedStorageError, runTask } from './storage-error.js';
 import type { Tracker } from './tracker.js';

@@ -5,9 +5,9 @@
  */
 
 export { createTracker } from './create-tracker.js';
-export { type MigrationPlan, migrateTracking } from './migrate.js';
 export type { TrackerOptions } from './options.js';
 export { postgresReplayGuard } from './replay-guard.js';
+export { type MigrationPlan, migrateTracking } from './schema/migrate.js';
 export { HostedStorageError } from './storage-error.js';
 export type { Tracker } from './tracker.js';
 export type {

@@ -8,8 +8,8 @@
 import type { ReplayGuard } from '../callbacks/types.js';
 import { assumedSettlingMs } from '../protocol/assumptions.js';
 import { readGuardOptions } from './options.js';
-import { createPoolSql } from './pool-sql.js';
-import { changeSchema, guardTable, isTableThere, notMigrated, planGuard, quote } from './schema.js';
+import { createPoolSql } from './places/pool-sql.js';
+import { changeSchema, guardTable, isTableThere, notMigrated, planGuard, quote } from './schema/schema.js';
 import { longStatementMs } from './sql.js';
 import { runTask } from './storage-error.js';
 import type { SqlPool } from './types.js';

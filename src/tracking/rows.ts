@@ -6,8 +6,8 @@
 
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
-import { readHandedOver } from './compare-status.js';
 import { contextOf, dateOf, isSet, numberOf, textOf } from './context.js';
+import { readHandedOver } from './deliver/compare-status.js';
 import type { CheckedJob } from './input.js';
 import type { Gauges } from './instruments.js';
 import { kinds, states } from './rules.js';

@@ -8,11 +8,10 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { withSignals, withTimeout } from '../runtime/clock.js';
 import { instruments } from '../runtime/tracing-channel.js';
-import { createCallbackDoor } from './callbacks.js';
+import { createCallbackDoor } from './callbacks/callbacks.js';
 import type { Context } from './context.js';
-import { createDeliveries } from './deliver.js';
-import { createFollower } from './follow.js';
-import { createHealth } from './health.js';
+import { createDeliveries } from './deliver/deliver.js';
+import type { Handling } from './deliver/run-handler.js';
 import { createHousekeeping } from './housekeeping.js';
 import {
   createTrackInput,
@@ -25,14 +24,15 @@ import {
 } from './input.js';
 import { type Instruments, type Observable, readTrace } from './instruments.js';
 import { createPause, type Loop, letOthersRun } from './pause.js';
+import { createFollower } from './poll/follow.js';
+import { createHealth } from './poll/health.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize, requestMs } from './rules.js';
-import type { Handling } from './run-handler.js';
+import { assertThere, assertUsable } from './schema/versions.js';
 import { longStatementMs, type Sql } from './sql.js';
 import { toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
-import { assertThere, assertUsable } from './versions.js';
 
 /** The parts that run after `onCompletion` was called. */
 interface Work {

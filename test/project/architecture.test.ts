@@ -155,8 +155,8 @@ test.each([
   ['ky', ['call/transport.ts', 'testing/preload.ts']],
   ['tweetnacl', ['signing/ed25519-backend.ts']],
   ['msw', ['testing/msw.ts']],
-  ['pg', ['tracking/peers.ts']],
-  ['@electric-sql/pglite', ['tracking/peers.ts']],
+  ['pg', ['tracking/places/peers.ts']],
+  ['@electric-sql/pglite', ['tracking/places/peers.ts']],
 ])('%s is imported in one file', (name, files) => {
   expect(importersOf(name)).toEqual(files);
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createTracker } from 'hosted-client/tracking';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { endAbandoned } from '../../src/tracking/pool-sql.ts';
+import { endAbandoned } from '../../src/tracking/places/pool-sql.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, startCluster } from './databases.ts';
 import { collect, createWorld, openTracker, startWorker, until } from './world.ts';

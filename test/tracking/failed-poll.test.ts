@@ -15,7 +15,11 @@ const notFound: MockFault = { kind: 'status', status: 404 };
 async function makeLate(
   world: World,
   failedPolls: number,
-  { only, hours = 25, error = 'not_found' }: { readonly only?: JobRef; readonly hours?: number; readonly error?: string } = {},
+  {
+    only,
+    hours = 25,
+    error = 'not_found',
+  }: { readonly only?: JobRef; readonly hours?: number; readonly error?: string } = {},
 ): Promise<void> {
   await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_looks = ${failedPolls},
     late_since = case when ${failedPolls} > 0 then now() - interval '${hours} hours' end,

@@ -10,7 +10,7 @@ import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { createTracker } from 'hosted-client/tracking';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { lockFolder } from '../../src/tracking/folder-lock.js';
+import { lockFolder } from '../../src/tracking/places/folder-lock.js';
 import { createWorld } from './world.ts';
 
 const nobody = 65_534;

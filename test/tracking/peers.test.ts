@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { letOthersRun } from '../../src/tracking/pause.js';
-import { loadLite, loadPg } from '../../src/tracking/peers.js';
+import { loadLite, loadPg } from '../../src/tracking/places/peers.js';
 
 afterEach(() => {
   for (const name of ['pg', '@electric-sql/pglite']) vi.doUnmock(name);

@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import type { SqlPool } from 'hosted-client/tracking';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createPoolSql } from '../../src/tracking/pool-sql.ts';
+import { createPoolSql } from '../../src/tracking/places/pool-sql.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { createWorld, startWorker, until } from './world.ts';
 
-vi.mock('../../src/tracking/table-changes.ts', () => ({
+vi.mock('../../src/tracking/schema/table-changes.ts', () => ({
   neededVersion: 2,
   changes: [
     (schema: string) => [`alter table ${schema}.tracked add column first_note text`],

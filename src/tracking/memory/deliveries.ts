@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { Failure } from '../deliver/run-handler.js';
+import type { AttemptRow, EndRow } from '../deliver/store-results.js';
 import { leaseMsOf, outcomes, states, steps } from '../rules.js';
-import type { Failure } from '../run-handler.js';
-import type { AttemptRow, EndRow } from '../settle.js';
 import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
 
 type Attempt = AttemptRow &

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FurtherEnd, JobEnd, KeptEnd, Note } from '../follow.js';
+import type { FurtherEnd, JobEnd, KeptEnd, Note } from '../poll/follow.js';
 import { kinds, lastLookMs, lateWaitsOf, maxCredit, maxHoldMs, maxUnknownLooks, outcomes, steps } from '../rules.js';
 import type { Row } from '../sql.js';
 import { is, type Memory, type MemoryRow, removeLink } from './rows.js';

@@ -6,8 +6,8 @@
 
 import type { StoredSettings } from '../options.js';
 import { burstSeconds, kinds, lagMs, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
-import { quote } from '../schema.js';
-import { misfitOf } from '../versions.js';
+import { quote } from '../schema/schema.js';
+import { misfitOf } from '../schema/versions.js';
 
 /** A date may be this far in the future, in ms, without the clock having gone back. */
 export const clockSlackMs = 1_000;

@@ -5,7 +5,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { endSilent } from '../pool-sql.js';
+import { endSilent } from '../places/pool-sql.js';
 import { kinds, lastLookMs, leaseMsOf, ownProblemMs, states } from '../rules.js';
 import { clockSlackMs, type Expressions, interval, milliseconds } from './expressions.js';
 

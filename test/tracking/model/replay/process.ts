@@ -2,9 +2,9 @@
 // handler, it halts until a step lets it go on.
 
 import type { Context, StoredContext } from '../../../../src/tracking/context.ts';
-import { createDeliveries } from '../../../../src/tracking/deliver.ts';
-import { createFollower } from '../../../../src/tracking/follow.ts';
-import type { Health } from '../../../../src/tracking/health.ts';
+import { createDeliveries } from '../../../../src/tracking/deliver/deliver.ts';
+import { createFollower } from '../../../../src/tracking/poll/follow.ts';
+import type { Health } from '../../../../src/tracking/poll/health.ts';
 import { settleDown } from './timers.ts';
 
 /** The statements at which a process halts. */

@@ -6,9 +6,9 @@ import { type Completion, createTracker, type SqlPool } from 'hosted-client/trac
 import { expect, vi } from 'vitest';
 import { createPlatformClock } from '../../../../src/runtime/clock.ts';
 import { createContext, type StoredContext } from '../../../../src/tracking/context.ts';
-import { openDatabase } from '../../../../src/tracking/database.ts';
 import { createKey } from '../../../../src/tracking/keys.ts';
 import { readOptions } from '../../../../src/tracking/options.ts';
+import { openDatabase } from '../../../../src/tracking/places/database.ts';
 import { createStatements } from '../../../../src/tracking/statements.ts';
 import { createWorkingTracker } from '../../../../src/tracking/working-tracker.ts';
 import { links } from '../callers.ts';

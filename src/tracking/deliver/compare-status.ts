@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { JobStatus } from '../jobs/types.js';
-import { versionOf } from '../jobs/version.js';
-import { numberOf, textOf } from './context.js';
-import type { Row } from './sql.js';
+import type { JobStatus } from '../../jobs/types.js';
+import { versionOf } from '../../jobs/version.js';
+import { numberOf, textOf } from '../context.js';
+import type { Row } from '../sql.js';
 
 /** What was handed over last about a job, or is being handed over. */
 export type HandedOver = Readonly<ReturnType<typeof readHandedOver>>;

@@ -5,23 +5,23 @@
  * @module
  */
 
-import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
-import type { JobStatus } from '../jobs/types.js';
-import { linkIdOf } from '../jobs/version.js';
-import { maxTimerMs } from '../runtime/clock.js';
-import { completeMessage, trace } from '../runtime/tracing-channel.js';
-import { type Batches, createBatches } from './batches.js';
-import { type Context, isSet, numberOf, textOf } from './context.js';
+import { type HostedErrorCode, isHostedError } from '../../errors/errors.js';
+import type { JobStatus } from '../../jobs/types.js';
+import { linkIdOf } from '../../jobs/version.js';
+import { maxTimerMs } from '../../runtime/clock.js';
+import { completeMessage, trace } from '../../runtime/tracing-channel.js';
+import { type Batches, createBatches } from '../batches.js';
+import { type Context, isSet, numberOf, textOf } from '../context.js';
+import { isRefId } from '../input.js';
+import type { BatchMessage, Poll } from '../instruments.js';
+import { createPause, type Loop } from '../pause.js';
+import { readTaken, type TakenRow } from '../rows.js';
+import { burstSeconds, outcomes, states } from '../rules.js';
+import { assertFits, assertThere } from '../schema/versions.js';
+import type { Row } from '../sql.js';
+import { HostedStorageError } from '../storage-error.js';
 import type { Health } from './health.js';
-import { isRefId } from './input.js';
-import type { BatchMessage, Poll } from './instruments.js';
-import { createPause, type Loop } from './pause.js';
 import { type Found, isProof, pollOnce } from './poll.js';
-import { readTaken, type TakenRow } from './rows.js';
-import { burstSeconds, outcomes, states } from './rules.js';
-import type { Row } from './sql.js';
-import { HostedStorageError } from './storage-error.js';
-import { assertFits, assertThere } from './versions.js';
 
 /**
  * How often, in ms, an idle process checks for due jobs. The check is needed, because other processes can track jobs

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { isSet } from './context.js';
-import type { Row } from './sql.js';
-import { HostedStorageError } from './storage-error.js';
+import { isSet } from '../context.js';
+import type { Row } from '../sql.js';
+import { HostedStorageError } from '../storage-error.js';
 import { neededVersion } from './table-changes.js';
 
 /** What does not fit, with the reason of the error and its text. */

@@ -4,17 +4,17 @@
  * @module
  */
 
-import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
-import type { CompletedJob } from '../jobs/types.js';
+import { type HostedErrorCode, isHostedError } from '../../errors/errors.js';
+import type { CompletedJob } from '../../jobs/types.js';
+import { type Context, contextOf, numberOf, textOf } from '../context.js';
+import type { Handled } from '../instruments.js';
+import { letOthersRun } from '../pause.js';
+import type { Health } from '../poll/health.js';
+import { jobOf } from '../rows.js';
+import { outcomes, requestMs } from '../rules.js';
+import type { Row } from '../sql.js';
+import type { Completion, Json } from '../types.js';
 import { type Compared, compareStatus, readHandedOver } from './compare-status.js';
-import { type Context, contextOf, numberOf, textOf } from './context.js';
-import type { Health } from './health.js';
-import type { Handled } from './instruments.js';
-import { letOthersRun } from './pause.js';
-import { jobOf } from './rows.js';
-import { outcomes, requestMs } from './rules.js';
-import type { Row } from './sql.js';
-import type { Completion, Json } from './types.js';
 
 /** The values that all deliveries of one process share. */
 export interface Handling<C extends Json> {

@@ -4,14 +4,14 @@
  * @module
  */
 
+import type { Place } from '../options.js';
+import { createSql, rejectAfterClose, type Storage, type TransactionalSql } from '../sql.js';
+import { toStorageError } from '../storage-error.js';
+import type { SqlPool } from '../types.js';
 import { openLite } from './folder-files.js';
 import { lockFolder } from './folder-lock.js';
-import type { Place } from './options.js';
 import { loadLite, loadPg, type OwnPool } from './peers.js';
 import { createPoolSql, ignoreBreakingAtOnce } from './pool-sql.js';
-import { createSql, rejectAfterClose, type Storage, type TransactionalSql } from './sql.js';
-import { toStorageError } from './storage-error.js';
-import type { SqlPool } from './types.js';
 
 /** The database of a tracker. */
 export interface Database extends Storage, TransactionalSql {

@@ -6,11 +6,11 @@
  * @module
  */
 
-import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
-import { readProperty } from '../runtime/untrusted-objects.js';
-import type { Context } from './context.js';
-import { maxHoldMs } from './rules.js';
-import type { Row } from './sql.js';
+import type { AnyHostedError, HostedErrorCode } from '../../errors/errors.js';
+import { readProperty } from '../../runtime/untrusted-objects.js';
+import type { Context } from '../context.js';
+import { maxHoldMs } from '../rules.js';
+import type { Row } from '../sql.js';
 
 /** Watches the requests of this process. */
 export interface Health {

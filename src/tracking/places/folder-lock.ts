@@ -5,11 +5,11 @@
  * @module
  */
 
-import { builtinModule } from '../runtime/builtin-module.js';
-import { canLockFiles, lockFile } from '../runtime/file-lock.js';
-import { type FileStatus, isOfAnotherUser, isOpenToOthers, narrow } from '../runtime/private-files.js';
-import { quoteForShell } from '../runtime/shell.js';
-import { HostedStorageError } from './storage-error.js';
+import { builtinModule } from '../../runtime/builtin-module.js';
+import { canLockFiles, lockFile } from '../../runtime/file-lock.js';
+import { type FileStatus, isOfAnotherUser, isOpenToOthers, narrow } from '../../runtime/private-files.js';
+import { quoteForShell } from '../../runtime/shell.js';
+import { HostedStorageError } from '../storage-error.js';
 
 /** The functions of Node's `fs` that are used. Bun has them too. */
 interface Files {

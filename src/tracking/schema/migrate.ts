@@ -4,13 +4,13 @@
  * @module
  */
 
-import { createPlatformClock } from '../runtime/clock.js';
-import { type Database, openDatabase } from './database.js';
-import { readMigrateOptions } from './options.js';
-import { createPause } from './pause.js';
+import { createPlatformClock } from '../../runtime/clock.js';
+import { readMigrateOptions } from '../options.js';
+import { createPause } from '../pause.js';
+import { type Database, openDatabase } from '../places/database.js';
+import { codeOf, HostedStorageError, runTask } from '../storage-error.js';
+import type { SqlPool } from '../types.js';
 import { changeTables, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
-import { codeOf, HostedStorageError, runTask } from './storage-error.js';
-import type { SqlPool } from './types.js';
 import { createMisfitError } from './versions.js';
 
 /** What a change of version does to the tables. */

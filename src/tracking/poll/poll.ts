@@ -5,15 +5,15 @@
  * @module
  */
 
-import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
-import type { JobStatus } from '../jobs/types.js';
-import { linkIdOf, namesJob, resultsOf } from '../jobs/version.js';
-import { compareStatus } from './compare-status.js';
-import type { Context } from './context.js';
+import type { AnyHostedError, HostedErrorCode } from '../../errors/errors.js';
+import type { JobStatus } from '../../jobs/types.js';
+import { linkIdOf, namesJob, resultsOf } from '../../jobs/version.js';
+import type { Context } from '../context.js';
+import { compareStatus } from '../deliver/compare-status.js';
+import type { TakenRow } from '../rows.js';
+import { maxUnknownLooks, requestMs } from '../rules.js';
 import { isOver, readFailure, waitOf } from './failed-poll.js';
 import { concernsAllJobs, type Health } from './health.js';
-import type { TakenRow } from './rows.js';
-import { maxUnknownLooks, requestMs } from './rules.js';
 
 /** The result of a poll. */
 export type Found =

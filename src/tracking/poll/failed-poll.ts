@@ -5,9 +5,9 @@
  * @module
  */
 
-import { type AnyHostedError, isHostedError } from '../errors/errors.js';
+import { type AnyHostedError, isHostedError } from '../../errors/errors.js';
+import type { TakenRow } from '../rows.js';
 import { concernsAllJobs, type Health } from './health.js';
-import type { TakenRow } from './rows.js';
 
 /** At least this many polls must fail after the deadline, over at least this time, in ms: a day. */
 const minFailures = 3;

@@ -6,14 +6,14 @@
  * @module
  */
 
-import { createLimitError } from '../callbacks/callback-errors.js';
-import { storeHint } from '../callbacks/options.js';
-import type { CallbackHandler, CallbackHint, HandlerOptions } from '../callbacks/types.js';
-import { HostedResponseError } from '../errors/errors.js';
-import { assumedMaxJobs } from '../protocol/assumptions.js';
-import { withoutUndefined } from '../runtime/untrusted-objects.js';
-import { type Context, isSet, textOf } from './context.js';
-import { isRefId, isStorableId } from './input.js';
+import { createLimitError } from '../../callbacks/callback-errors.js';
+import { storeHint } from '../../callbacks/options.js';
+import type { CallbackHandler, CallbackHint, HandlerOptions } from '../../callbacks/types.js';
+import { HostedResponseError } from '../../errors/errors.js';
+import { assumedMaxJobs } from '../../protocol/assumptions.js';
+import { withoutUndefined } from '../../runtime/untrusted-objects.js';
+import { type Context, isSet, textOf } from '../context.js';
+import { isRefId, isStorableId } from '../input.js';
 
 /** Receives callbacks. */
 export interface CallbackDoor {

@@ -5,11 +5,11 @@
  * @module
  */
 
-import { createPlatformClock } from '../runtime/clock.js';
-import { hasMethods } from '../runtime/untrusted-objects.js';
-import { longStatementMs, mark, type Row, type Sql, statementMs, type TransactionalSql } from './sql.js';
-import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
-import type { SqlPool, SqlRunner } from './types.js';
+import { createPlatformClock } from '../../runtime/clock.js';
+import { hasMethods } from '../../runtime/untrusted-objects.js';
+import { longStatementMs, mark, type Row, type Sql, statementMs, type TransactionalSql } from '../sql.js';
+import { codeOf, HostedStorageError, toStorageError } from '../storage-error.js';
+import type { SqlPool, SqlRunner } from '../types.js';
 
 /** Statements and transactions that run with a pool. */
 export interface PoolSql extends TransactionalSql {

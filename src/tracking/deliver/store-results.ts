@@ -5,10 +5,10 @@
  * @module
  */
 
-import { createBatches } from './batches.js';
-import { type Context, numberOf } from './context.js';
+import { createBatches } from '../batches.js';
+import { type Context, numberOf } from '../context.js';
+import type { Row } from '../sql.js';
 import { type Beginning, isFurther, type Settled } from './run-handler.js';
-import type { Row } from './sql.js';
 
 /** Stores the progress of deliveries. */
 export interface Settler {

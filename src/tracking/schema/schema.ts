@@ -7,13 +7,13 @@
  * @module
  */
 
-import { optionsOf } from '../client.js';
-import { HostedConfigError } from '../errors/errors.js';
-import type { Database } from './database.js';
-import type { StoredSettings } from './options.js';
-import { defaultRate, kinds, states } from './rules.js';
-import { longStatementMs, type Row, type Sql, type TransactionalSql } from './sql.js';
-import { codeOf, HostedStorageError } from './storage-error.js';
+import { optionsOf } from '../../client.js';
+import { HostedConfigError } from '../../errors/errors.js';
+import type { StoredSettings } from '../options.js';
+import type { Database } from '../places/database.js';
+import { defaultRate, kinds, states } from '../rules.js';
+import { longStatementMs, type Row, type Sql, type TransactionalSql } from '../sql.js';
+import { codeOf, HostedStorageError } from '../storage-error.js';
 import { changes } from './table-changes.js';
 import { assertFits, misfitOf } from './versions.js';
 

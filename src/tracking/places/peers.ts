@@ -6,8 +6,8 @@
  * @module
  */
 
-import { HostedStorageError } from './storage-error.js';
-import type { SqlPool } from './types.js';
+import { HostedStorageError } from '../storage-error.js';
+import type { SqlPool } from '../types.js';
 
 /** The methods of PGlite that are used. */
 export interface Lite {

@@ -5,18 +5,18 @@
  * @module
  */
 
-import { maxTimerMs } from '../runtime/clock.js';
-import { completeMessage, trace } from '../runtime/tracing-channel.js';
-import { type Context, numberOf, textOf } from './context.js';
-import type { Health } from './health.js';
-import type { DeliveryMessage } from './instruments.js';
-import { createPause, type Loop, letOthersRun } from './pause.js';
-import { beforeHandlerMs, outcomes } from './rules.js';
+import { maxTimerMs } from '../../runtime/clock.js';
+import { completeMessage, trace } from '../../runtime/tracing-channel.js';
+import { type Context, numberOf, textOf } from '../context.js';
+import type { DeliveryMessage } from '../instruments.js';
+import { createPause, type Loop, letOthersRun } from '../pause.js';
+import type { Health } from '../poll/health.js';
+import { beforeHandlerMs, outcomes } from '../rules.js';
+import { assertFits, assertThere } from '../schema/versions.js';
+import type { Row } from '../sql.js';
+import type { Json } from '../types.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
-import { createSettler } from './settle.js';
-import type { Row } from './sql.js';
-import type { Json } from './types.js';
-import { assertFits, assertThere } from './versions.js';
+import { createSettler } from './store-results.js';
 
 /** How often, in ms, an idle process looks for completions. */
 const idleMs = 1_000;

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { builtinModule } from '../runtime/builtin-module.js';
+import { builtinModule } from '../../runtime/builtin-module.js';
+import { codeOf, createDamageError, HostedStorageError, toStorageError } from '../storage-error.js';
 import type { Lite, LiteModule } from './peers.js';
-import { codeOf, createDamageError, HostedStorageError, toStorageError } from './storage-error.js';
 
 /** The functions of Node's `fs` that are used. Bun has them too. */
 interface Files {
