@@ -9,10 +9,10 @@ import { createPlatformClock, type WaitingClock } from '../runtime/clock.js';
 import { createKey, type KeyOf } from './keys.js';
 import type { StoredSettings, TrackerSettings } from './options.js';
 import type { Database } from './places/database.js';
-import type { Row, Storage } from './sql.js';
+import type { Storage } from './sql.js';
 import type { Statements } from './statements.js';
 import { createStorageWatch, type StorageWatch } from './storage-watch.js';
-import type { Json, TrackerEvent } from './types.js';
+import type { TrackerEvent } from './types.js';
 
 /** The objects that all parts of a tracker share. */
 export interface Context {
@@ -62,32 +62,4 @@ export function createLog(logger: Logger | undefined): Context['log'] {
   return (level, message) => {
     if (logger) ignoreErrors(() => logger[level](`hosted-client: tracking: ${message}`));
   };
-}
-
-/** Reads a text column. Returns null if the column is null. */
-export function textOf(row: Row, column: string): string | null {
-  const value = row[column];
-  return value === null || value === undefined ? null : String(value);
-}
-
-/** Reads a numeric column. Returns 0 if the column is null. */
-export function numberOf(row: Row, column: string): number {
-  return Number(row[column] ?? 0);
-}
-
-/** Reads a flag. Statements return flags as text, because the parsers of an application may read booleans in any way. */
-export function isSet(row: Row, column: string): boolean {
-  return row[column] === true || row[column] === 'true';
-}
-
-/** Reads a column of milliseconds since the epoch. Returns null if the column is null. */
-export function dateOf(row: Row, column: string): Date | null {
-  const value = row[column];
-  return value === null || value === undefined ? null : new Date(Number(value));
-}
-
-/** Reads the column `context`, which contains the caller's data. Returns null if the column is null. */
-export function contextOf<C extends Json>(row: Row): C | null {
-  const text = textOf(row, 'context');
-  return text === null ? null : (JSON.parse(text) as C);
 }

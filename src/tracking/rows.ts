@@ -6,7 +6,7 @@
 
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
-import { contextOf, dateOf, isSet, numberOf, textOf } from './context.js';
+import { contextOf, dateOf, isSet, numberOf, textOf } from './columns.js';
 import { readHandedOver } from './deliver/compare-status.js';
 import type { CheckedJob } from './input.js';
 import type { Gauges } from './instruments.js';

@@ -12,7 +12,8 @@ import type { CallbackHandler, CallbackHint, HandlerOptions } from '../../callba
 import { HostedResponseError } from '../../errors/errors.js';
 import { assumedMaxJobs } from '../../protocol/assumptions.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
-import { type Context, isSet, textOf } from '../context.js';
+import { isSet, textOf } from '../columns.js';
+import type { Context } from '../context.js';
 import { isRefId, isStorableId } from '../input.js';
 
 /** Receives callbacks. */

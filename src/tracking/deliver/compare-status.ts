@@ -7,7 +7,7 @@
 
 import type { JobStatus } from '../../jobs/types.js';
 import { versionOf } from '../../jobs/version.js';
-import { numberOf, textOf } from '../context.js';
+import { numberOf, textOf } from '../columns.js';
 import type { Row } from '../sql.js';
 
 /** What was handed over last about a job, or is being handed over. */

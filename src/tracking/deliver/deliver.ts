@@ -7,7 +7,8 @@
 
 import { maxTimerMs } from '../../runtime/clock.js';
 import { completeMessage, trace } from '../../runtime/tracing-channel.js';
-import { type Context, numberOf, textOf } from '../context.js';
+import { numberOf, textOf } from '../columns.js';
+import type { Context } from '../context.js';
 import type { DeliveryMessage } from '../instruments.js';
 import { createPause, type Loop, letOthersRun } from '../pause.js';
 import type { Health } from '../poll/health.js';

@@ -6,7 +6,8 @@
 
 import { type HostedErrorCode, isHostedError } from '../../errors/errors.js';
 import type { CompletedJob } from '../../jobs/types.js';
-import { type Context, contextOf, numberOf, textOf } from '../context.js';
+import { contextOf, numberOf, textOf } from '../columns.js';
+import type { Context } from '../context.js';
 import type { Handled } from '../instruments.js';
 import { letOthersRun } from '../pause.js';
 import type { Health } from '../poll/health.js';

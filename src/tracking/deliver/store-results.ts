@@ -6,7 +6,8 @@
  */
 
 import { createBatches } from '../batches.js';
-import { type Context, numberOf } from '../context.js';
+import { numberOf } from '../columns.js';
+import type { Context } from '../context.js';
 import type { Row } from '../sql.js';
 import { type Beginning, isFurther, type Settled } from './run-handler.js';
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isSet } from '../context.js';
+import { isSet } from '../columns.js';
 import type { Row } from '../sql.js';
 import { HostedStorageError } from '../storage-error.js';
 import { neededVersion } from './table-changes.js';
