@@ -47,7 +47,7 @@ export function toStats(row: Row, newerSince: Date | null): TrackerStats {
 
 function readProblem(row: Row, newerSince: Date | null): TrackerStats['problem'] {
   // Tables that do not fit stop this process, and not the others.
-  if (textOf(row, 'misfit') === 'newer') return { code: 'newer', since: newerSince ?? new Date() };
+  if (textOf(row, 'mismatch') === 'newer') return { code: 'newer', since: newerSince ?? new Date() };
   const code = textOf(row, 'problem_code') as HostedErrorCode | null;
   const pausedSince = dateOf(row, 'paused_since');
   if (code === null) return pausedSince && { code: 'paused', since: pausedSince };
@@ -124,11 +124,11 @@ export function readTaken(row: Row) {
      * For a job that only callbacks have mentioned: 0 until a poll has shown that the service knows nothing about the
      * job, or rejects its ids. After that, the number of polls since then, including this poll.
      */
-    toldLooks: numberOf(row, 'told_looks'),
+    mentionedPolls: numberOf(row, 'mentioned_polls'),
     /** True if the deadline has passed. Then this is the last poll, unless it fails. */
     isLate: isSet(row, 'is_late'),
     /** How many polls have failed after the deadline. */
-    lateLooks: numberOf(row, 'late_looks'),
+    lateLooks: numberOf(row, 'late_polls'),
     /** How long ago, in ms, the first of these polls failed. */
     lateMs: numberOf(row, 'late_ms'),
     /** For a link: how many jobs were missing at the previous poll. */
@@ -136,7 +136,7 @@ export function readTaken(row: Row) {
     /** For a link: how many jobs were reported as missing. */
     missingReported: numberOf(row, 'missing'),
     /** For a link: how many jobs were reported as missing, and then mentioned by a callback. */
-    missingTold: numberOf(row, 'missing_told'),
+    missingMentioned: numberOf(row, 'missing_mentioned'),
   };
 }
 

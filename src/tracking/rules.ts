@@ -30,7 +30,7 @@ export const steps = {
   keepHeard: { state: states.heard, due: null, deadline: null },
   /** The caller tracks a job. */
   track: {
-    ...{ state: states.tracking, due: 'now', is_proven: true, told_at: null, step: 0, late_since: null },
+    ...{ state: states.tracking, due: 'now', is_proven: true, mentioned_at: null, step: 0, late_since: null },
     ...{ last_error: null, ended_at: null, end_id: null, outcome: null, settled: null },
     ...{ ...noFailure, ...notDelivered },
   },
@@ -105,16 +105,16 @@ export const maxHoldMs = 60_000;
  * With the default waits, these polls take about five minutes. The body of a callback is not signed, so the job may be
  * invented.
  */
-export const maxUnknownLooks = 10;
+export const maxUnknownPolls = 10;
 
 /** How long, in ms, no process polls such a job again while its last poll runs and the result is stored. */
-export const lastLookMs = 60_000;
+export const lastPollMs = 60_000;
 
 /**
  * The tracker keeps at most this many jobs that only callbacks have mentioned. Jobs that the service knows are not
  * counted.
  */
-export const maxToldJobs = 10_000;
+export const maxMentionedJobs = 10_000;
 
 /** At most this many jobs are deleted for a new one, because callbacks that arrive together may exceed the limit. */
 export const maxDropped = 10;

@@ -8,7 +8,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { withSignals, withTimeout } from '../runtime/clock.js';
 import { instruments } from '../runtime/tracing-channel.js';
-import { createCallbackDoor } from './callbacks/callbacks.js';
+import { createCallbackIntake } from './callbacks/callbacks.js';
 import type { Context } from './context.js';
 import { createDeliveries } from './deliver/deliver.js';
 import type { Handling } from './deliver/run-handler.js';
@@ -70,15 +70,15 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     },
     findTrace: null,
   };
-  const door = createCallbackDoor({ ...context, database: { ...database, run } }, wake, () => readTrace(own));
+  const intake = createCallbackIntake({ ...context, database: { ...database, run } }, wake, () => readTrace(own));
   const tracker: Tracker<C> & Observable = {
     [instruments]: own,
     track,
     trackLink,
     untrack,
     get,
-    receive: async (body, options) => door.receive(body, readReceiveOptions(options)),
-    handler: (options) => door.handler(readReceiveOptions(options)),
+    receive: async (body, options) => intake.receive(body, readReceiveOptions(options)),
+    handler: (options) => intake.handler(readReceiveOptions(options)),
     onCompletion,
     work: workFor,
     deadLetters,

@@ -144,7 +144,7 @@ onEachDatabase((database) => {
     const { world, tracker } = await openTracker(createWorld(database));
     const job = { userId: 'nobody', jobId: 'nothing' };
     await tracker.track(job);
-    await world.rows(`update TRACKED set deadline = now() - interval '1 hour', late_looks = 10,
+    await world.rows(`update TRACKED set deadline = now() - interval '1 hour', late_polls = 10,
       late_since = now() + interval '30 minutes'`);
     const completions = await collectFrom(tracker);
 

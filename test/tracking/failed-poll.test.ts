@@ -21,7 +21,7 @@ async function makeLate(
     error = 'not_found',
   }: { readonly only?: JobRef; readonly hours?: number; readonly error?: string } = {},
 ): Promise<void> {
-  await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_looks = ${failedPolls},
+  await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_polls = ${failedPolls},
     late_since = case when ${failedPolls} > 0 then now() - interval '${hours} hours' end,
     last_error = case when ${failedPolls} > 0 then '${error}' end
     where due is not null ${only ? `and job_id = '${only.jobId}'` : ''}`);
@@ -208,8 +208,8 @@ onOneDatabase((database) => {
 
     await tracker.stop({ timeoutMs: 0 });
 
-    expect(await world.rows('select state, late_looks, late_since, last_error from TRACKED')).toEqual([
-      { state: 1, late_looks: 0, late_since: null, last_error: null },
+    expect(await world.rows('select state, late_polls, late_since, last_error from TRACKED')).toEqual([
+      { state: 1, late_polls: 0, late_since: null, last_error: null },
     ]);
   });
 

@@ -88,7 +88,7 @@ onOneDatabase((database) => {
     async (most, batches) => {
       const { world, takeBatch } = await createDoor();
       await world.tellOf(100, 'told', due);
-      await world.rows('update FLEET set told_credit = 0');
+      await world.rows('update FLEET set mentioned_credit = 0');
       await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
       select gen_random_uuid(), 0, 1, 'user', 'tracked-' || n, now(), now() + interval '1 day' from generate_series(1, 31) n`);
 
@@ -155,8 +155,8 @@ onOneDatabase((database) => {
     await world.tellOf(9_994, 'waits', { ...due, ...ofLink });
     // Callbacks that came while trackLink() ran: they wait, too.
     await world.tellOf(1, 'missed', ofLink);
-    await world.tellOf(1, 'found missing', { ...due, ...ofLink, told_looks: '1' });
-    await world.tellOf(2, 'given up', { ...ofLink, told_looks: '10', last_error: "'not_found'" });
+    await world.tellOf(1, 'found missing', { ...due, ...ofLink, mentioned_polls: '1' });
+    await world.tellOf(2, 'given up', { ...ofLink, mentioned_polls: '10', last_error: "'not_found'" });
     await world.tellOf(2, 'heard', { link_ref_id: "'of nobody'" });
     const isThere = async (name: string) =>
       (await world.rows(`select 1 from TRACKED where job_id = '${name}'`)).length > 0;

@@ -10,7 +10,7 @@ test('in memory, no job is followed for a link whose row has gone', async () => 
   const { client } = createServiceWorld({ clock });
   const { settings } = readTestOptions({ client, clock });
   const { database, statements } = createMemoryStorage(settings, createWaitingClock(clock), () => 0.5);
-  await database.run(statements.hear, ['key of a job', 'user', 'job', null, null, clock.now(), 8]);
+  await database.run(statements.storeCallback, ['key of a job', 'user', 'job', null, null, clock.now(), 8]);
 
   await database.run(statements.adopt, ['key of a link']);
 

@@ -51,8 +51,8 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['claim', [100, true]],
     ['deliver', [10]],
     ['giveUpLease', [list, keys]],
-    ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8, null]],
-    ['hear', heard],
+    ['storeCallback', [key, 'user', 'job', 'link-7', link?.key, 0, 8, null]],
+    ['storeCallback', heard],
     ['adopt', [link?.key]],
     ['note', [list, keys]],
     ['giveUp', [keys]],
@@ -68,7 +68,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['revive', [keys]],
     ['countJobs', [keys]],
     ['pullDues', []],
-    ['pullToldDues', []],
+    ['pullMentionedDues', []],
     ['pullDeliveries', []],
     ['forget', []],
     ['forgetHeard', []],
@@ -87,8 +87,8 @@ test('no statement of the loops reads the whole table, where the planner takes e
   await world.tellOf(9_990, 'told', { state: '1', due: 'now()', deadline: "now() + interval '1 day'" });
   for (const prepare of ['select', 'analyze TRACKED']) {
     await world.rows(prepare);
-    expect(await planOf('claim', [100, true])).toMatch(/Index Scan using tracked_told_turn/);
-    expect(await planOf('hear', heard)).not.toMatch(/Seq Scan on tracked/);
+    expect(await planOf('claim', [100, true])).toMatch(/Index Scan using tracked_mentioned_turn/);
+    expect(await planOf('storeCallback', heard)).not.toMatch(/Seq Scan on tracked/);
   }
   // The statement that locks the fleet's row reads none of a link's jobs, and what is forgotten is not compared with
   // all of them.

@@ -184,10 +184,10 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
     async tellOf(count: number, name: string, changes: Readonly<Record<string, string>> = {}): Promise<void> {
       const columns = {
         state: '0',
-        told_at: 'now()',
-        told_signed_at: "now() - n * interval '1 second'",
-        told_turn: '0',
-        told_looks: '0',
+        mentioned_at: 'now()',
+        callback_signed_at: "now() - n * interval '1 second'",
+        mentioned_turn: '0',
+        mentioned_polls: '0',
         ...changes,
       };
       await database.pool.query(`insert into ${schema}.tracked

@@ -17,7 +17,7 @@ import type { Context } from '../context.js';
 import { isRefId, isStorableId } from '../input.js';
 
 /** Receives callbacks. */
-export interface CallbackDoor {
+export interface CallbackIntake {
   receive(body: string | Uint8Array, options: { readonly maxBytes?: number | undefined }): Promise<CallbackHint>;
   handler(options: { readonly maxBytes?: number | undefined }): CallbackHandler;
 }
@@ -26,7 +26,11 @@ export interface CallbackDoor {
  * Creates the receiver. It calls `heard` after each callback that was stored. `findTrace` gives the trace context of a
  * callback.
  */
-export function createCallbackDoor(context: Context, heard: () => void, findTrace: () => string | null): CallbackDoor {
+export function createCallbackIntake(
+  context: Context,
+  heard: () => void,
+  findTrace: () => string | null,
+): CallbackIntake {
   const { settings, database, statements, keyOf } = context;
   const { callbacks } = settings.client;
 
@@ -38,7 +42,7 @@ export function createCallbackDoor(context: Context, heard: () => void, findTrac
     const signedMs = signedAt.getTime();
     const maxJobs = signedMs % 1_000 === 0 ? assumedMaxJobs.perSecond : assumedMaxJobs.perTime;
     const values = [key, userId, jobId, refId, linkKey, signedMs, maxJobs, findTrace()];
-    const [row] = await database.run(statements.hear, values);
+    const [row] = await database.run(statements.storeCallback, values);
     const refusal = row ? textOf(row, 'refusal') : null;
     if (refusal === 'time') throw createLimitError('its signature was used for too many different jobs');
     if (refusal === 'full') throw createLimitError(tooMany);

@@ -17,7 +17,7 @@ import { assertFits, assertThere } from '../schema/versions.js';
 import type { Row } from '../sql.js';
 import type { Json } from '../types.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
-import { createSettler } from './store-results.js';
+import { createResultStore } from './store-results.js';
 
 /** How often, in ms, an idle process looks for completions. */
 const idleMs = 1_000;
@@ -38,7 +38,7 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
   const freed = createPause(clock);
   const paying = createPause(clock);
   // A storage of this process alone wakes the loop when work becomes due.
-  const lookMs = database.watch ? maxTimerMs : idleMs;
+  const checkMs = database.watch ? maxTimerMs : idleMs;
   let isStopping = false;
   let warnedAt = Number.NEGATIVE_INFINITY;
   let isStopped = false;
@@ -49,8 +49,8 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
   /** The limit of requests per second, for all processes together. It is 1 until the database has returned the rate. */
   let rate = 1;
 
-  const settler = createSettler(context, handling.signal);
-  const runHandler = createHandlerRunner(context, health, handling, { begin: settler.begin, keepLate });
+  const results = createResultStore(context, handling.signal);
+  const runHandler = createHandlerRunner(context, health, handling, { begin: results.begin, keepLate });
   const loop = run();
   return {
     wake: pause.wake,
@@ -81,7 +81,7 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
       const most = Math.min(free, maxTaken, Math.max(1, Math.floor(rate)));
       const wait = await storage
         .watch('no completion is delivered', () => take(most))
-        .catch(() => ({ idleMs: lookMs }));
+        .catch(() => ({ idleMs: checkMs }));
       if (isStopping) return;
       if ('idleMs' in wait) await pause.sleep(wait.idleMs);
       else if (wait.payMs > 0) await paying.sleep(wait.payMs);
@@ -102,12 +102,12 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
     assertThere(fleet);
     assertFits(fleet);
     const rows = JSON.parse(textOf(fleet, 'taken') ?? '[]') as readonly Row[];
-    const nextMs = fleet.next_ms === null ? lookMs : numberOf(fleet, 'next_ms');
+    const nextMs = fleet.next_ms === null ? checkMs : numberOf(fleet, 'next_ms');
     rate = numberOf(fleet, 'rate');
     if (rows.length === 0) {
       // If completions are due, the tokens are the polls', or are still to come.
       const leastMs = nextMs > 0 ? 5 : Math.min(Math.max(1_000 / rate, 50), heldMs);
-      return { idleMs: Math.min(Math.max(nextMs, leastMs), lookMs) };
+      return { idleMs: Math.min(Math.max(nextMs, leastMs), checkMs) };
     }
     const tokens = fleet.tokens === null ? null : numberOf(fleet, 'tokens');
     const owedMs = (least: number) => Math.max(0, (-least / rate) * 1_000);
@@ -148,7 +148,7 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
   // The completion was given back when the time of the handler was over. If another handler of it has not begun since, none
   // begins after this.
   function keepLate(done: Settled): void {
-    if (!isStopped) keep(settler.settle(done, clock.elapsed() + beforeHandlerMs).catch(() => undefined));
+    if (!isStopped) keep(results.settle(done, clock.elapsed() + beforeHandlerMs).catch(() => undefined));
   }
 
   // If the result cannot be stored before the lease ends, the completion is delivered again.
@@ -160,7 +160,7 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
         async (told) => {
           const settled = await handle(row, plan);
           if (settled?.is === 'failed') warn(settled);
-          const isDead = settled !== null && (await settler.settle(settled, plan.beginBy + settings.handlerTimeoutMs));
+          const isDead = settled !== null && (await results.settle(settled, plan.beginBy + settings.handlerTimeoutMs));
           if (told) completeMessage(told, readResult(settled, isDead));
         },
       );
@@ -182,7 +182,7 @@ function describe(row: Row): DeliveryMessage {
   return {
     attempt: numberOf(row, 'attempts') + 1,
     outcome: outcomeNames[numberOf(row, 'outcome')] as DeliveryMessage['outcome'],
-    causes: [textOf(row, 'told_trace') ?? [], textOf(row, 'trace') ?? []].flat(),
+    causes: [textOf(row, 'callback_trace') ?? [], textOf(row, 'trace') ?? []].flat(),
     ...{ result: null, durationMs: null, isDead: false, errorCode: null },
   };
 }

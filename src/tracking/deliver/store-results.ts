@@ -12,7 +12,7 @@ import type { Row } from '../sql.js';
 import { type Beginning, isFurther, type Settled } from './run-handler.js';
 
 /** Stores the progress of deliveries. */
-export interface Settler {
+export interface ResultStore {
   /**
    * Stores that a handler begins. Resolves with the number of the attempt and the context, in a row, or with null if the
    * handler must not begin.
@@ -39,10 +39,10 @@ interface Stored {
 const againMs = 250;
 
 /** Creates the batches that store the progress of deliveries. `signal` ends the waits for the database. */
-export function createSettler(
+export function createResultStore(
   { settings, database, statements, report, storage, clock, random }: Context,
   signal: AbortSignal,
-): Settler {
+): ResultStore {
   const batches = createBatches(store);
   return {
     async begin(delivery, until) {

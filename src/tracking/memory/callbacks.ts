@@ -4,20 +4,20 @@
  * @module
  */
 
-import { kinds, maxToldJobs, states, steps } from '../rules.js';
+import { kinds, maxMentionedJobs, states, steps } from '../rules.js';
 import { is, isIn, type Memory, type MemoryRow } from './rows.js';
 
 /** Creates the statement. */
 export function createCallbackStatements({ rows, now, list, find, set, recheck, open, findOwner, settings }: Memory) {
   const { minDelayMs, deadlineMs } = settings;
-  type Told = Pick<MemoryRow, 'link_ref_id' | 'told_trace'> & { readonly told_signed_at: number };
+  type Told = Pick<MemoryRow, 'link_ref_id' | 'callback_trace'> & { readonly callback_signed_at: number };
 
   /** Says why a new job is not stored. */
-  function refuse({ told_signed_at: signedAt }: Told, maxJobs: number): 'time' | 'full' | null {
-    const isOfTime = (row: MemoryRow) => row.told_signed_at === signedAt;
-    if (list(isOfTime, is.told, isIn(states.heard, states.tracking), ({ polls }) => polls === 0).length >= maxJobs)
+  function refuse({ callback_signed_at: signedAt }: Told, maxJobs: number): 'time' | 'full' | null {
+    const isOfTime = (row: MemoryRow) => row.callback_signed_at === signedAt;
+    if (list(isOfTime, is.mentioned, isIn(states.heard, states.tracking), ({ polls }) => polls === 0).length >= maxJobs)
       return 'time';
-    return rows.size >= maxToldJobs && list(is.told).length >= maxToldJobs ? 'full' : null;
+    return rows.size >= maxMentionedJobs && list(is.mentioned).length >= maxMentionedJobs ? 'full' : null;
   }
 
   /** Changes the row of a known job as the callback says. Returns false if nothing changes. */
@@ -25,24 +25,25 @@ export function createCallbackStatements({ rows, now, list, find, set, recheck, 
     const isAdopted = is.heard(row) && owner.isFollowed;
     const soonest = Math.max(now(), Math.min(row.forced_at ?? Number.NEGATIVE_INFINITY, now()) + minDelayMs);
     const isBrought = isAdopted || (row.state === states.tracking && Number(row.due) > soonest);
-    const isNewer = row.told_signed_at === null || told.told_signed_at > row.told_signed_at;
+    const isNewer = row.callback_signed_at === null || told.callback_signed_at > row.callback_signed_at;
     const isLinked = is.heard(row) && row.link_ref_id === null && told.link_ref_id !== null;
-    const known = row.told_link_ref_id;
-    if (row.link_ref_id === null && !isLinked) row.told_link_ref_id ??= told.link_ref_id;
+    const known = row.mentioned_link_ref_id;
+    if (row.link_ref_id === null && !isLinked) row.mentioned_link_ref_id ??= told.link_ref_id;
     if (isAdopted || isLinked) row.link_ref_id = told.link_ref_id;
     if (isAdopted) Object.assign(row, { state: states.tracking, context: owner.context });
-    if (isBrought) Object.assign(row, { due: soonest, forced_at: soonest, told_trace: told.told_trace, step: 0 });
-    if (isNewer) row.told_signed_at = told.told_signed_at;
-    if (isNewer && !row.is_proven) row.told_looks = 0;
+    if (isBrought)
+      Object.assign(row, { due: soonest, forced_at: soonest, callback_trace: told.callback_trace, step: 0 });
+    if (isNewer) row.callback_signed_at = told.callback_signed_at;
+    if (isNewer && !row.is_proven) row.mentioned_polls = 0;
     const recheckAt = isNewer && is.settled(row) ? recheck(row, row.signed_at) : null;
-    if (recheckAt !== null) set(row, steps.recheck, { due: recheckAt, told_trace: told.told_trace });
-    const isWritten = isBrought || isNewer || isLinked || row.told_link_ref_id !== known;
+    if (recheckAt !== null) set(row, steps.recheck, { due: recheckAt, callback_trace: told.callback_trace });
+    const isWritten = isBrought || isNewer || isLinked || row.mentioned_link_ref_id !== known;
     if (isWritten && owner.isFollowed) row.deadline ??= now() + deadlineMs;
     return isWritten;
   }
 
   return {
-    hear(
+    storeCallback(
       key: string,
       user_id: string,
       job_id: string,
@@ -52,14 +53,14 @@ export function createCallbackStatements({ rows, now, list, find, set, recheck, 
       maxJobs: number,
       trace: string | null,
     ) {
-      const told = { link_ref_id: refId, told_signed_at: signedMs, told_trace: trace };
+      const told = { link_ref_id: refId, callback_signed_at: signedMs, callback_trace: trace };
       const owner = findOwner(linkKey);
       const [known] = find(key);
       if (known) return [{ has_ended: is.over(known), is_written: change(known, told, owner), refusal: null }];
       const refusal = refuse(told, maxJobs);
       if (refusal === null) {
         const { context, isFollowed } = owner;
-        const heard = { ...told, user_id, job_id, context, told_at: now(), forced_at: now(), is_proven: false };
+        const heard = { ...told, user_id, job_id, context, mentioned_at: now(), forced_at: now(), is_proven: false };
         set(open(key, kinds.job), isFollowed ? steps.follow : steps.keepHeard, heard);
       }
       return [{ has_ended: false, is_written: refusal === null, refusal }];

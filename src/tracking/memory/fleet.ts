@@ -23,7 +23,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
     },
 
     recovered() {
-      Object.assign(fleet, { problem_code: null, problem_since: null, problem_looks: 0, hold_until: 0 });
+      Object.assign(fleet, { problem_code: null, problem_since: null, problem_polls: 0, hold_until: 0 });
     },
 
     hold(ms: number) {
@@ -61,13 +61,13 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
     forget() {
       const refIds = new Set(list(is.link, is.followed).map((link) => link.link_ref_id));
       const isOld = ({ ended_at }: MemoryRow) => Number(ended_at) < now() - settings.retentionMs;
-      const isFree = (row: MemoryRow) => !refIds.has(row.link_ref_id ?? row.told_link_ref_id);
+      const isFree = (row: MemoryRow) => !refIds.has(row.link_ref_id ?? row.mentioned_link_ref_id);
       for (const { key } of list(isIn(states.done, states.untracked), isOld, isFree)) rows.delete(key);
     },
 
     forgetHeard() {
-      const isOld = ({ told_at }: MemoryRow) => Number(told_at) < now() - settings.deadlineMs;
-      for (const { key } of list(is.told, is.heard, isOld)) rows.delete(key);
+      const isOld = ({ mentioned_at }: MemoryRow) => Number(mentioned_at) < now() - settings.deadlineMs;
+      for (const { key } of list(is.mentioned, is.heard, isOld)) rows.delete(key);
     },
   };
 }

@@ -11,7 +11,7 @@ import { is, isIn, type Memory, type Which } from './rows.js';
 /** Creates the statements. */
 export function createJobStatements({ list, find, set, open, now, settings }: Memory) {
   const { deadlineMs, maxDelayMs } = settings;
-  const isTracked: Which = (row) => is.over(row) || (is.followed(row) && row.told_at === null);
+  const isTracked: Which = (row) => is.over(row) || (is.followed(row) && row.mentioned_at === null);
 
   /** Follows the jobs of a link that callbacks have mentioned. */
   function followHeard(linkKey: string, ...which: readonly Which[]) {
@@ -32,7 +32,7 @@ export function createJobStatements({ list, find, set, open, now, settings }: Me
         const isFollowed = find(job.key, is.followed).length > 0;
         const row = open(job.key, kinds.job);
         if (!isFollowed) row.attempts = 0;
-        row.told_link_ref_id ??= row.link_ref_id;
+        row.mentioned_link_ref_id ??= row.link_ref_id;
         set(row, steps.track, { ...job, trace, deadline: job.deadline ?? now() + deadlineMs });
       }
     },

@@ -5,7 +5,7 @@
  */
 
 import type { FurtherEnd, JobEnd, KeptEnd, Note } from '../poll/follow.js';
-import { kinds, lastLookMs, lateWaitsOf, maxCredit, maxHoldMs, maxUnknownLooks, outcomes, steps } from '../rules.js';
+import { kinds, lastPollMs, lateWaitsOf, maxCredit, maxHoldMs, maxUnknownPolls, outcomes, steps } from '../rules.js';
 import type { Row } from '../sql.js';
 import { is, type Memory, type MemoryRow, removeLink } from './rows.js';
 
@@ -18,13 +18,13 @@ export function createPollStatements(memory: Memory) {
   /** Sets the date of the next poll of a row. */
   function take(row: MemoryRow): Row {
     const isCounted = is.lateCounted(row);
-    const isLastLook = !row.is_proven && row.told_looks >= maxUnknownLooks - 1;
+    const isLastPoll = !row.is_proven && row.mentioned_polls >= maxUnknownPolls - 1;
     const leftMs = is.settled(row) ? Number.POSITIVE_INFINITY : Number(row.deadline) - now();
-    const waitMs = isLastLook ? lastLookMs : Math.min(memory.drawWait(row.step), leftMs);
+    const waitMs = isLastPoll ? lastPollMs : Math.min(memory.drawWait(row.step), leftMs);
     row.due = now() + (leftMs > 0 ? waitMs : isCounted ? lateMs : firstLateMs);
     row.polls += 1;
     row.step += 1;
-    if (row.told_looks > 0) row.told_looks += 1;
+    if (row.mentioned_polls > 0) row.mentioned_polls += 1;
     const late_ms = isCounted ? now() - Number(row.late_since) : 0;
     return { ...row, late_ms, signed_ms: row.signed_at, is_link_proven: is.linkProven(row), is_late: leftMs <= 0 };
   }
@@ -38,11 +38,11 @@ export function createPollStatements(memory: Memory) {
       const chosen = due.toSorted((one, other) => Number(one.due) - Number(other.due)).slice(0, room);
       const first_ms = Number(chosen[0]?.due) - now();
       takeTokens(chosen.length);
-      const credit = fleet.delivery_credit + chosen.length + 2 * chosen.filter(is.told).length;
+      const credit = fleet.delivery_credit + chosen.length + 2 * chosen.filter(is.mentioned).length;
       fleet.delivery_credit = Math.min(Math.max(maxCredit, burst), credit);
       if (isProblem && chosen.length > 0) {
-        fleet.hold_until = now() + Math.min(maxHoldMs, 1_000 * 2 ** fleet.problem_looks);
-        fleet.problem_looks += 1;
+        fleet.hold_until = now() + Math.min(maxHoldMs, 1_000 * 2 ** fleet.problem_polls);
+        fleet.problem_polls += 1;
       }
       const taken = chosen.map(take);
       if (chosen.length > 0) fleet.polled_at = now();
@@ -57,7 +57,7 @@ export function createPollStatements(memory: Memory) {
     countJobs: (keys: string) =>
       listKeys(keys).map(({ key, link_ref_id: refId }) => {
         const own = list(is.job, (row) => row.link_ref_id === refId && !is.unknown(row));
-        const told = list((row) => row.told_link_ref_id === refId && row.link_ref_id === null);
+        const told = list((row) => row.mentioned_link_ref_id === refId && row.link_ref_id === null);
         return { key, known: own.length + told.length, has_heard: own.some(is.heard) };
       }),
 
@@ -66,20 +66,20 @@ export function createPollStatements(memory: Memory) {
         const isUnlinked = note.has_status && note.link_ref_id === null && !is.linkProven(row);
         const isSame = row.last_error === note.last_error;
         row.last_error = note.last_error;
-        row.told_looks += note.first_answers;
+        row.mentioned_polls += note.first_answers;
         row.is_proven ||= note.is_proven && (note.link_ref_id === null || row.link_ref_id === note.link_ref_id);
         if (isUnlinked) removeLink(row);
         row.missing_seen = note.missing_seen ?? row.missing_seen;
-        row.missing_told = note.missing_told ?? row.missing_told;
+        row.missing_mentioned = note.missing_mentioned ?? row.missing_mentioned;
         row.due = Math.min(Number(row.due), now() + (note.soon_ms ?? Number.POSITIVE_INFINITY));
-        if (note.is_late && !(is.lateCounted(row) && isSame)) set(row, {}, { late_looks: 0, late_since: now() });
-        if (note.is_late) row.late_looks += 1;
+        if (note.is_late && !(is.lateCounted(row) && isSame)) set(row, {}, { late_polls: 0, late_since: now() });
+        if (note.is_late) row.late_polls += 1;
       }
     },
 
     giveUp: (keys: string) =>
-      listKeys(keys, is.followed, is.told).map((row) => {
-        row.told_looks ||= 1;
+      listKeys(keys, is.followed, is.mentioned).map((row) => {
+        row.mentioned_polls ||= 1;
         return set(row, steps.keepHeard, { context: null, last_error: 'not_found' });
       }),
 
@@ -98,7 +98,7 @@ export function createPollStatements(memory: Memory) {
         if (!isProven && refId !== null && row.link_ref_id !== refId) return [];
         if (outcome === outcomes.expired && !isOver(row)) return [];
         if (!isProven && refId === null) removeLink(row);
-        else if (row.told_at !== null) {
+        else if (row.mentioned_at !== null) {
           row.context ??= list(is.owner, (link) => link.link_ref_id === refId)[0]?.context ?? null;
         }
         return [set(row, steps.end, { outcome, ...(outcome === outcomes.expired && { last_error }) })];
@@ -126,7 +126,7 @@ export function createPollStatements(memory: Memory) {
 
     addGap: (key: string, linkKey: string, missing: number, told: number) =>
       find(linkKey, (link) => link.missing < missing).flatMap((link) => {
-        Object.assign(link, { missing, missing_seen: missing - told, missing_told: told });
+        Object.assign(link, { missing, missing_seen: missing - told, missing_mentioned: told });
         if (rows.has(key)) return [];
         const { link_ref_id, context } = link;
         return [set(open(key, kinds.gap), steps.end, { outcome: outcomes.unheard, link_ref_id, context, missing })];

@@ -32,7 +32,7 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     asked_until: 0,
     problem_code: null as string | null,
     problem_since: null as number | null,
-    problem_looks: 0,
+    problem_polls: 0,
   };
 
   /** Returns the rows to which all conditions apply, in the order in which they were added. */
@@ -60,7 +60,7 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
   }
 
   /** The date of a further poll of a job that has ended, if a callback may be about a newer result than the status. */
-  function recheck({ told_signed_at: toldMs }: MemoryRow, signedMs: number | null): number | null {
+  function recheck({ callback_signed_at: toldMs }: MemoryRow, signedMs: number | null): number | null {
     return toldMs !== null && toldMs >= (signedMs ?? Number.NEGATIVE_INFINITY) - lagMs ? now() + lagMs : null;
   }
 
@@ -136,18 +136,18 @@ function createRow(key: string, kind: number) {
       'revision',
       'missing',
       'missing_seen',
-      'missing_told',
+      'missing_mentioned',
       'step',
-      'late_looks',
-      'told_looks',
+      'late_polls',
+      'mentioned_polls',
     ]),
     ...fill(noDate, [
       'due',
       'deadline',
       'late_since',
       'forced_at',
-      'told_at',
-      'told_signed_at',
+      'mentioned_at',
+      'callback_signed_at',
       'ended_at',
       'deliver_at',
       'settled',
@@ -157,11 +157,11 @@ function createRow(key: string, kind: number) {
       'user_id',
       'job_id',
       'link_ref_id',
-      'told_link_ref_id',
+      'mentioned_link_ref_id',
       'end_id',
       'lease_id',
       'trace',
-      'told_trace',
+      'callback_trace',
       'version',
       'end_key',
     ]),
@@ -201,18 +201,19 @@ export const is = {
   /** Whether a link is tracked, or was tracked until its deadline. */
   owner: ({ kind, state }) => kind === kinds.link && (state === states.tracking || state === states.done),
   /** Whether only callbacks have mentioned a job. */
-  told: ({ is_proven, told_at }) => !is_proven && told_at !== null,
+  mentioned: ({ is_proven, mentioned_at }) => !is_proven && mentioned_at !== null,
   /** Whether the service does not know a job that only callbacks have mentioned. */
   unknown: ({ is_proven, last_error }) => !is_proven && last_error === 'not_found',
   /** Whether the link of a job needs no proof. */
-  linkProven: ({ told_at, is_proven, link_ref_id }) => told_at === null || (is_proven && link_ref_id !== null),
+  linkProven: ({ mentioned_at, is_proven, link_ref_id }) =>
+    mentioned_at === null || (is_proven && link_ref_id !== null),
   /** Whether failed polls after the deadline are counted. */
   lateCounted: ({ late_since, deadline }) => late_since !== null && deadline !== null && late_since >= deadline,
 } satisfies Readonly<Record<string, Which>>;
 
 /** Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link. */
 export function removeLink(row: MemoryRow): void {
-  row.told_link_ref_id ??= row.link_ref_id;
+  row.mentioned_link_ref_id ??= row.link_ref_id;
   row.link_ref_id = null;
   row.context = null;
 }

@@ -16,7 +16,7 @@ import { createPollStatements } from './polls.js';
 import { createMemory } from './rows.js';
 
 /** Statements that do nothing: no clock goes back, no statement fails, and no table is newer. */
-type Unneeded = 'declare' | 'endSilent' | 'lowerFloors' | 'pullDues' | 'pullToldDues' | 'pullDeliveries';
+type Unneeded = 'declare' | 'endSilent' | 'lowerFloors' | 'pullDues' | 'pullMentionedDues' | 'pullDeliveries';
 
 /** A statement. It may return rows. */
 type Statement = (...values: never[]) => unknown;

@@ -35,7 +35,7 @@ const gatherMs = 50;
 const outageMs = 1_000;
 
 /** What does not happen if the result of a poll cannot be stored. */
-const lookEffect = 'no result of a poll is stored';
+const pollEffect = 'no result of a poll is stored';
 
 /** What the loop uses. */
 interface Following {
@@ -55,7 +55,7 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
   const pause = createPause(clock);
   const freed = createPause(clock);
   // A storage of this process alone wakes the loop when work becomes due.
-  const [lookMs, holdMs] = database.watch ? [maxTimerMs, maxTimerMs] : [idleMs, outageMs];
+  const [checkMs, holdMs] = database.watch ? [maxTimerMs, maxTimerMs] : [idleMs, outageMs];
   let isStopping = false;
   let inFlight = 0;
   let waitFactor = 1;
@@ -127,7 +127,7 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
         'batch',
         (): BatchMessage => ({ ...batch, polls: [], errorCode: null }),
         async (told) => {
-          const polls = await lookAtAll(rows.map(readTaken));
+          const polls = await pollAll(rows.map(readTaken));
           const failed = polls.find(({ result }) => result === 'failed');
           if (told) completeMessage(told, { polls, errorCode: failed?.errorCode ?? null });
         },
@@ -141,10 +141,10 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     }
     const heldMs = numberOf(fleet, 'hold_ms');
     if (heldMs > 0) return Math.min(heldMs + 5, holdMs);
-    const nextMs = fleet.next_ms === null ? lookMs : numberOf(fleet, 'next_ms');
+    const nextMs = fleet.next_ms === null ? checkMs : numberOf(fleet, 'next_ms');
     if (fleet.tokens === null || nextMs > 0) {
       waitFactor = 1;
-      return Math.min(Math.max(nextMs, 5), lookMs);
+      return Math.min(Math.max(nextMs, 5), checkMs);
     }
     return waitForTokens(most, rows.length, fleet);
   }
@@ -167,12 +167,12 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     return links.length === 0 ? [] : database.run(statements.countJobs, [JSON.stringify(links.map(({ key }) => key))]);
   }
 
-  function lookAtAll(taken: readonly TakenRow[]): Promise<readonly Poll[]> {
+  function pollAll(taken: readonly TakenRow[]): Promise<readonly Poll[]> {
     const counts = countJobs(taken.filter(({ isLink }) => isLink));
     inFlight += taken.length;
     return Promise.all(
       taken.map(async (row) => {
-        const poll = await lookAt(row, counts);
+        const poll = await pollRow(row, counts);
         inFlight -= 1;
         freed.wake();
         return poll;
@@ -182,7 +182,7 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
 
   // If a step fails here, the job is polled again later, because the statement `claim` has already set the date of its
   // next poll.
-  async function lookAt(row: TakenRow, counts: Promise<readonly Row[]>): Promise<Poll> {
+  async function pollRow(row: TakenRow, counts: Promise<readonly Row[]>): Promise<Poll> {
     try {
       const counted = row.isLink ? (await counts).find(({ key }) => String(key) === row.key) : undefined;
       // Callbacks mention jobs that are not followed yet if they arrive while `trackLink()` runs.
@@ -196,10 +196,10 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
       else if (found.is === 'noted') await note(row, found);
       else if (found.is === 'endedAgain') await furtherEnds.add({ key: row.key, revision: row.revision });
       else if (found.is === 'kept') await keptEnds.add(toKept(row, found));
-      if (found.is !== 'nothing') storage.worked(lookEffect);
+      if (found.is !== 'nothing') storage.worked(pollEffect);
       return readPoll(row, found);
     } catch (error) {
-      if (error instanceof HostedStorageError) storage.failed(lookEffect, error);
+      if (error instanceof HostedStorageError) storage.failed(pollEffect, error);
       else if (signal.aborted) await brokenOff.add(row.key).catch(() => undefined);
       return { result: 'failed', errorCode: isHostedError(error) ? error.code : null };
     }
@@ -300,7 +300,7 @@ function toNote(
     is_proven: status !== null && isProof(status),
     link_ref_id: refId,
     missing_seen: seen?.missing ?? null,
-    missing_told: seen?.told ?? null,
+    missing_mentioned: seen?.told ?? null,
     soon_ms: soonMs,
     is_late: isLate,
     /** How many polls have shown that the service does not know the job, before one of them was stored. */

@@ -11,7 +11,7 @@ import { linkIdOf, namesJob, resultsOf } from '../../jobs/version.js';
 import type { Context } from '../context.js';
 import { compareStatus } from '../deliver/compare-status.js';
 import type { TakenRow } from '../rows.js';
-import { maxUnknownLooks, requestMs } from '../rules.js';
+import { maxUnknownPolls, requestMs } from '../rules.js';
 import { isOver, readFailure, waitOf } from './failed-poll.js';
 import { concernsAllJobs, type Health } from './health.js';
 
@@ -115,12 +115,12 @@ const unchanged = {
 /** `isLast` says that the job or link is not polled any more, because its deadline has passed. */
 function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Found {
   const mayBeInvented = !row.isLink && !row.isProven;
-  const isUnknown = error.code === 'not_found' && row.toldLooks >= maxUnknownLooks;
+  const isUnknown = error.code === 'not_found' && row.mentionedPolls >= maxUnknownPolls;
   if (mayBeInvented && (isLast || isUnknown)) return { is: 'unknown' };
   if (isLast)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
   // A failure that may be the fleet's is no answer about the job, so the job still waits for its first look.
-  const isFirstAnswer = !row.isProven && row.toldLooks === 0 && !concernsAllJobs(error);
+  const isFirstAnswer = !row.isProven && row.mentionedPolls === 0 && !concernsAllJobs(error);
   const noted = { ...unchanged, error: error.code, isFirstAnswer } as const;
   if (row.isLate) return { ...noted, soonMs: waitOf(row, error), isLate: true };
   return row.lastError === error.code && !isFirstAnswer ? { is: 'nothing' } : noted;
@@ -138,10 +138,10 @@ function compare(
   minDelayMs: number,
 ): Found {
   const missing = Math.max(0, finished - known);
-  const told = Math.max(row.missingTold, row.missingReported - missing);
+  const told = Math.max(row.missingMentioned, row.missingReported - missing);
   const certain = (row.isLate ? missing : Math.min(missing, row.missingSeen)) + told;
   if (certain > row.missingReported) return { is: 'missing', missing: certain, told };
   if (row.isLate) return { is: 'linkEnded' };
-  if (missing === row.missingSeen && told === row.missingTold && row.lastError === null) return { is: 'nothing' };
+  if (missing === row.missingSeen && told === row.missingMentioned && row.lastError === null) return { is: 'nothing' };
   return { ...unchanged, seen: { missing, told }, soonMs: missing > row.missingSeen ? minDelayMs : null };
 }

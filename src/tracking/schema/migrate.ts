@@ -11,7 +11,7 @@ import { type Database, openDatabase } from '../places/database.js';
 import { codeOf, HostedStorageError, runTask } from '../storage-error.js';
 import type { SqlPool } from '../types.js';
 import { changeTables, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
-import { createMisfitError } from './versions.js';
+import { createMismatchError } from './versions.js';
 
 /** What a change of version does to the tables. */
 export interface MigrationPlan {
@@ -67,7 +67,7 @@ export async function migrateTracking(options: {
 
 async function readPlan(database: Database, schema: string): Promise<MigrationPlan> {
   const from = await readVersion(database, schema);
-  if (from !== null && from > newestVersion) throw createMisfitError('newer');
+  if (from !== null && from > newestVersion) throw createMismatchError('newer');
   const steps = await planTables(database, schema, from);
   const start = from === null ? [`create schema if not exists ${quote(schema)}`] : [];
   const sql = steps.map((step) =>

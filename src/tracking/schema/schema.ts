@@ -15,7 +15,7 @@ import { defaultRate, kinds, states } from '../rules.js';
 import { longStatementMs, type Row, type Sql, type TransactionalSql } from '../sql.js';
 import { codeOf, HostedStorageError } from '../storage-error.js';
 import { changes } from './table-changes.js';
-import { assertFits, misfitOf } from './versions.js';
+import { assertFits, mismatchOf } from './versions.js';
 
 /** How long, in ms, this process waits while another process changes the tables. */
 const turnMs = 8_000;
@@ -49,14 +49,14 @@ export function createTables(schema: string): readonly string[] {
   asked_until timestamptz,
   problem_code text,
   problem_since timestamptz,
-  problem_looks integer not null default 0,
+  problem_polls integer not null default 0,
   polled_at timestamptz,
   well_at timestamptz,
   due_floor timestamptz not null default '-infinity',
   deliver_floor timestamptz not null default '-infinity',
   longest_delay_ms double precision not null default 0,
   longest_lease_ms double precision not null default 0,
-  told_credit double precision not null default 1,
+  mentioned_credit double precision not null default 1,
   delivery_credit double precision not null default 0,
   kept_at timestamptz not null default now()
 ) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0)`,
@@ -66,8 +66,8 @@ export function createTables(schema: string): readonly string[] {
   deadline timestamptz,
   late_since timestamptz,
   forced_at timestamptz,
-  told_at timestamptz,
-  told_signed_at timestamptz,
+  mentioned_at timestamptz,
+  callback_signed_at timestamptz,
   ended_at timestamptz,
   end_id uuid,
   end_key uuid,
@@ -80,11 +80,11 @@ export function createTables(schema: string): readonly string[] {
   revision integer not null default 0,
   missing integer not null default 0,
   missing_seen integer not null default 0,
-  missing_told integer not null default 0,
-  told_turn integer,
-  told_looks smallint,
+  missing_mentioned integer not null default 0,
+  mentioned_turn integer,
+  mentioned_polls smallint,
   step smallint not null default 0,
-  late_looks smallint not null default 0,
+  late_polls smallint not null default 0,
   kind smallint not null,
   state smallint not null,
   outcome smallint,
@@ -93,29 +93,29 @@ export function createTables(schema: string): readonly string[] {
   user_id text,
   job_id text,
   link_ref_id text,
-  told_link_ref_id text,
+  mentioned_link_ref_id text,
   last_error text,
   failure_name text,
   failure_code text,
   version text,
   trace text,
-  told_trace text,
+  callback_trace text,
   context json
 ) with (fillfactor = 80, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_cost_delay = 1, autovacuum_analyze_threshold = 1000, autovacuum_analyze_scale_factor = 0.05)`,
     `create index tracked_due on ${schema}.tracked (due) where due is not null and is_proven`,
-    `create index tracked_told_turn on ${schema}.tracked (told_turn, told_signed_at desc, due)
+    `create index tracked_mentioned_turn on ${schema}.tracked (mentioned_turn, callback_signed_at desc, due)
   where due is not null and not is_proven`,
-    `create index tracked_told_due on ${schema}.tracked (due)
-  where due is not null and not is_proven and told_at is not null`,
+    `create index tracked_mentioned_due on ${schema}.tracked (due)
+  where due is not null and not is_proven and mentioned_at is not null`,
     `create index tracked_dead on ${schema}.tracked (end_key) where state = ${states.dead}`,
     `create index tracked_deliver on ${schema}.tracked (is_retry, deliver_at) where deliver_at is not null`,
     `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
     `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null and kind = ${kinds.job}`,
     `create index tracked_links on ${schema}.tracked (link_ref_id) where kind = ${kinds.link}`,
-    `create index tracked_told_link on ${schema}.tracked (told_link_ref_id) where told_link_ref_id is not null`,
-    `create index tracked_told on ${schema}.tracked (state, told_signed_at, told_looks)
-  where not is_proven and told_at is not null`,
+    `create index tracked_mentioned_link on ${schema}.tracked (mentioned_link_ref_id) where mentioned_link_ref_id is not null`,
+    `create index tracked_mentioned on ${schema}.tracked (state, callback_signed_at, mentioned_polls)
+  where not is_proven and mentioned_at is not null`,
   ];
 }
 
@@ -216,7 +216,7 @@ where n.nspname = $1 and c.relname = $2`;
 /** Reads the version, the environment, the partner id and the rate of the tables. Null if they are missing. */
 async function look(sql: Sql, schema: string): Promise<Row | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
-  const columns = `version, environment, partner_id, rate, ${misfitOf('f')} as misfit`;
+  const columns = `version, environment, partner_id, rate, ${mismatchOf('f')} as mismatch`;
   return (await sql.run(`select ${columns} from ${quote(schema)}.fleet f`))[0] ?? null;
 }
 

@@ -11,7 +11,7 @@ import { HostedStorageError } from '../storage-error.js';
 import { neededVersion } from './table-changes.js';
 
 /** What does not fit, with the reason of the error and its text. */
-const misfits = {
+const mismatches = {
   newer: ['newer', 'the tables belong to a newer version of this package: update the package here too'],
   older: [
     'not_migrated',
@@ -20,19 +20,19 @@ const misfits = {
 } as const;
 
 /** Creates the error of tables that do not fit. */
-export function createMisfitError(misfit: keyof typeof misfits): HostedStorageError {
-  const [reason, why] = misfits[misfit];
+export function createMismatchError(mismatch: keyof typeof mismatches): HostedStorageError {
+  const [reason, why] = mismatches[mismatch];
   return new HostedStorageError(reason, why);
 }
 
 /**
- * Reads the column `misfit` of a row.
+ * Reads the column `mismatch` of a row.
  *
  * @throws {HostedStorageError} when the tables do not fit.
  */
 export function assertFits(row: Row | undefined): void {
-  const { misfit } = row ?? {};
-  if (misfit === 'newer' || misfit === 'older') throw createMisfitError(misfit);
+  const { mismatch } = row ?? {};
+  if (mismatch === 'newer' || mismatch === 'older') throw createMismatchError(mismatch);
 }
 
 /**
@@ -61,8 +61,8 @@ export function assertUsable(row: Row | undefined): void {
   throw new HostedStorageError('not_migrated', why);
 }
 
-/** Writes the SQL of the column `misfit`, for the row `fleet` of the table `fleet`. It is null if the tables fit. */
-export function misfitOf(fleet: string): string {
+/** Writes the SQL of the column `mismatch`, for the row `fleet` of the table `fleet`. It is null if the tables fit. */
+export function mismatchOf(fleet: string): string {
   return `case when ${fleet}.version > ${neededVersion + 1} then 'newer'
     when ${fleet}.version < ${neededVersion} then 'older' end`;
 }

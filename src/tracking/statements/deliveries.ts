@@ -28,7 +28,7 @@ export function createDeliveryStatements(
     identity,
     recheck,
     isMentionedLately,
-    misfit,
+    mismatch,
   }: Expressions,
 ) {
   const { minDelayMs, deadlineMs, maxAttempts } = settings;
@@ -62,13 +62,13 @@ returning t.lease_id, t.attempts, t.context::text as context`;
      * rows. While the tables do not fit this process, nothing is taken. Parameter: $1 the largest number of completions.
      */
     deliver: `with f as materialized (
-  select ${misfit('f')} as misfit, ${isFree} and f.problem_code is null as is_free, ${refilled} as tokens, ${burst} as burst,
+  select ${mismatch('f')} as mismatch, ${isFree} and f.problem_code is null as is_free, ${refilled} as tokens, ${burst} as burst,
     f.delivery_credit as credit, ${unused} >= ${burst} + f.rate * ${unusedSeconds} as is_unused,
     coalesce(${firstDue('f')} <= now(), false) as has_due,
     ${floorOf('f.deliver_floor')} as floor, ${firstDelivery('f')} as first_at
   from ${fleet} f where ${firstDelivery('f')} <= now() for update
 ), room as materialized (
-  select case when misfit is not null then 0 when not is_free then $1::integer
+  select case when mismatch is not null then 0 when not is_free then $1::integer
     else greatest(0, least($1::integer, floor(tokens + burst), case when has_due and not is_unused then floor(credit) end)) end::integer as rows
   from f
 ), first as materialized (
@@ -82,7 +82,7 @@ returning t.lease_id, t.attempts, t.context::text as context`;
   where key = any(array(select key from chosen))
   returning ${ids}, t.end_id, t.lease_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} and t.settled is null as is_spent, t.missing,
     t.settled, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, t.end_key,
-    t.last_error, t.told_trace,
+    t.last_error, t.callback_trace,
     coalesce(t.trace, (select l.trace from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} limit 1)) as trace
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.requests, refilled_at = clock_timestamp(),
@@ -95,7 +95,7 @@ returning t.lease_id, t.attempts, t.context::text as context`;
   returning case when n.requests > 0 then fleet.tokens end as tokens
 )
 select (select json_agg(taken) from taken)::text as taken, (select tokens from charged) as tokens, s.rate,
-  ${milliseconds(`${firstDelivery('s')} - now()`)} as next_ms, ${misfit('s')} as misfit
+  ${milliseconds(`${firstDelivery('s')} - now()`)} as next_ms, ${mismatch('s')} as mismatch
 from ${fleet} s`,
 
     /**

@@ -7,7 +7,7 @@
 import type { StoredSettings } from '../options.js';
 import { burstSeconds, kinds, lagMs, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
 import { quote } from '../schema/schema.js';
-import { misfitOf } from '../schema/versions.js';
+import { mismatchOf } from '../schema/versions.js';
 
 /** A date may be this far in the future, in ms, without the clock having gone back. */
 export const clockSlackMs = 1_000;
@@ -52,9 +52,9 @@ export function createExpressions({
   const floorOf = (floor: string) => `case when ${floor} <= now() then ${floor} else '-infinity' end`;
   const firstProvenDue = (row: string) => `(select t.due from ${tracked} t
     where t.due is not null and t.is_proven and t.due >= ${floorOf(`${row}.due_floor`)} order by t.due limit 1)`;
-  const isTold = (row: string) => `(not ${row}.is_proven and ${row}.told_at is not null)`;
-  const firstToldDue = `(select t.due from ${tracked} t where t.due is not null and ${isTold('t')} order by t.due limit 1)`;
-  const firstDue = (row: string) => `least(${firstProvenDue(row)}, ${firstToldDue})`;
+  const isMentioned = (row: string) => `(not ${row}.is_proven and ${row}.mentioned_at is not null)`;
+  const firstMentionedDue = `(select t.due from ${tracked} t where t.due is not null and ${isMentioned('t')} order by t.due limit 1)`;
+  const firstDue = (row: string) => `least(${firstProvenDue(row)}, ${firstMentionedDue})`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
   // Half of a wait is random, so that jobs that were tracked at the same time are polled at different times.
   const longestWait = (step: string) =>
@@ -70,11 +70,11 @@ export function createExpressions({
   // True if the row's link needs no proof: the caller tracks the job, or a verified status has named this link. The body
   // of a callback is not signed, so it may name the link of another person.
   const isLinkProven = (row: string) =>
-    `(${row}.told_at is null or (${row}.is_proven and ${row}.link_ref_id is not null))`;
+    `(${row}.mentioned_at is null or (${row}.is_proven and ${row}.link_ref_id is not null))`;
   // Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link. Without
   // the condition, the job gets `context`.
   const withoutLink = (condition: string, context = 't.context') => `
-  told_link_ref_id = case when ${condition} then coalesce(t.told_link_ref_id, t.link_ref_id) else t.told_link_ref_id end,
+  mentioned_link_ref_id = case when ${condition} then coalesce(t.mentioned_link_ref_id, t.link_ref_id) else t.mentioned_link_ref_id end,
   link_ref_id = case when ${condition} then null else t.link_ref_id end,
   context = case when ${condition} then null else ${context} end`;
   // Says whether a job that only callbacks have mentioned is followed, and with which context.
@@ -85,7 +85,7 @@ export function createExpressions({
   // before it, may be about a newer result.
   const recheck = (isMentioned: string) => `case when ${isMentioned} then now() + ${interval(lagMs)} end`;
   const isMentionedLately = (signedAt: string) =>
-    `t.told_signed_at >= coalesce(${signedAt}, '-infinity') - ${interval(lagMs)}`;
+    `t.callback_signed_at >= coalesce(${signedAt}, '-infinity') - ${interval(lagMs)}`;
   const late: Step = {
     now: 'now()',
     deadline: `now() + ${interval(deadlineMs)}`,
@@ -111,9 +111,9 @@ export function createExpressions({
     firstProvenDue,
     floorOf,
     firstDue,
-    isTold,
+    isMentioned,
     isFree,
-    misfit: misfitOf,
+    mismatch: mismatchOf,
     isLateCounted,
     isUnknown,
     isLinkProven,

@@ -6,16 +6,16 @@
 
 import type { StoredSettings } from '../options.js';
 import { endSilent } from '../places/pool-sql.js';
-import { kinds, lastLookMs, leaseMsOf, ownProblemMs, states } from '../rules.js';
+import { kinds, lastPollMs, leaseMsOf, ownProblemMs, states } from '../rules.js';
 import { clockSlackMs, type Expressions, interval, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
 export function createFleetStatements(
   settings: StoredSettings,
-  { tracked, fleet, firstDue, heldByProblem, heldByService, isTold, misfit }: Expressions,
+  { tracked, fleet, firstDue, heldByProblem, heldByService, isMentioned, mismatch }: Expressions,
 ) {
   const { place, schema, deadlineMs, retentionMs, maxDelayMs, maxRetryMs } = settings;
-  const longest = { due: Math.max(maxDelayMs, lastLookMs), deliver_at: Math.max(maxRetryMs, leaseMsOf(settings)) };
+  const longest = { due: Math.max(maxDelayMs, lastPollMs), deliver_at: Math.max(maxRetryMs, leaseMsOf(settings)) };
   const declared = { due: 'longest_delay_ms', deliver_at: 'longest_lease_ms' } as const;
   // No wait of any process is longer. A date further in the future shows that the clock has gone back.
   const pullForward = (
@@ -25,7 +25,7 @@ export function createFleetStatements(
   select t.key from ${tracked} t
   where ${which} and t.${date} > now() + (select ${interval(`(greatest(f.${declared[date]}, ${longest[date]}) + ${clockSlackMs})`)} from ${fleet} f)
   order by t.${date} desc limit 500 for update skip locked)) returning 1 as pulled`;
-  const problems = `f.problem_code, ${milliseconds('f.problem_since')} as problem_since, ${misfit('f')} as misfit,
+  const problems = `f.problem_code, ${milliseconds('f.problem_since')} as problem_since, ${mismatch('f')} as mismatch,
   case when ${heldByService('f')} > clock_timestamp() then ${milliseconds('f.asked_at')} end as paused_since,
   case when ${heldByService('f')} > clock_timestamp() then ${milliseconds('f.asked_until')} end as paused_until`;
   const lowestBelow = (date: 'due' | 'deliver_at', which: string) => `(select t.${date} from ${tracked} t
@@ -37,11 +37,11 @@ export function createFleetStatements(
   const countFirst = (rows: string) =>
     `(select count(*) from (select from ${tracked} t where ${rows} limit ${countedRows}) counted)`;
   const counts = [
-    [states.heard, countFirst(`${isTold('t')} and t.state = ${states.heard} order by t.told_signed_at`)],
+    [states.heard, countFirst(`${isMentioned('t')} and t.state = ${states.heard} order by t.callback_signed_at`)],
     [
       states.tracking,
       `${countFirst(`t.due is not null and t.is_proven and t.state = ${states.tracking} order by t.due`)}
-    + ${countFirst(`t.due is not null and ${isTold('t')} order by t.due`)}`,
+    + ${countFirst(`t.due is not null and ${isMentioned('t')} order by t.due`)}`,
     ],
     ...[states.handingOver, states.done, states.dead].map((state) => [state, countFirst(endedIn(state))] as const),
   ] as const;
@@ -64,7 +64,7 @@ returning 1 as stored`,
      * Removes the problem. If the service has requested a pause that is not over yet, all processes continue after this
      * pause. Otherwise, they continue at once.
      */
-    recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
+    recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_polls = 0, hold_until = null
 where problem_code is not null`,
 
     /**
@@ -75,7 +75,7 @@ where problem_code is not null`,
   asked_at = case when ${heldByService('f')} > ${askedUntil} then asked_at else clock_timestamp() end`,
 
     /** Compares the version of the tracker's tables, and says whether row level security hides rows. */
-    compare: `select ${misfit('f')} as misfit, row_security_active('${tracked}')::text as is_hidden from ${fleet} f`,
+    compare: `select ${mismatch('f')} as mismatch, row_security_active('${tracked}')::text as is_hidden from ${fleet} f`,
 
     /** Declares the longest waits of this process, so that no other process takes them for those of a clock that went back. */
     declare: `update ${fleet} f set longest_delay_ms = greatest(f.longest_delay_ms, ${longest.due}),
@@ -136,7 +136,7 @@ from below b where b.due < f.due_floor or b.deliver_at < f.deliver_floor`,
 
     /** Makes a batch due whose dates the clock of the database has left behind, because it has gone back. */
     pullDues: pullForward('due', 't.is_proven'),
-    pullToldDues: pullForward('due', isTold('t')),
+    pullMentionedDues: pullForward('due', isMentioned('t')),
     pullDeliveries: pullForward('deliver_at', 't.deliver_at is not null'),
 
     /**
@@ -147,13 +147,13 @@ from below b where b.due < f.due_floor or b.deliver_at < f.deliver_floor`,
   select t.key from ${tracked} t
   where t.state in (${states.done}, ${states.untracked}) and t.ended_at < now() - ${interval(retentionMs)}
     and not exists (select from ${tracked} l
-      where l.link_ref_id = coalesce(t.link_ref_id, t.told_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
+      where l.link_ref_id = coalesce(t.link_ref_id, t.mentioned_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
   order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
 
     /** Removes a batch of jobs that callbacks mentioned more than `deadlineMs` ago, and that are not followed. */
     forgetHeard: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
-  where ${isTold('t')} and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}
-  order by t.told_signed_at limit 500 for update skip locked)) returning 1 as gone`,
+  where ${isMentioned('t')} and t.state = ${states.heard} and t.mentioned_at < now() - ${interval(deadlineMs)}
+  order by t.callback_signed_at limit 500 for update skip locked)) returning 1 as gone`,
   };
 }

@@ -39,8 +39,8 @@ where j.key not in (select key from ended)
 order by j.key
 on conflict (key) do update set ${set(steps.track)}, attempts = case when t.state = ${states.tracking} then t.attempts else 0 end,
   deadline = excluded.deadline, context = excluded.context,
-  trace = excluded.trace, link_ref_id = excluded.link_ref_id, told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id)
-where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
+  trace = excluded.trace, link_ref_id = excluded.link_ref_id, mentioned_link_ref_id = coalesce(t.mentioned_link_ref_id, t.link_ref_id)
+where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.mentioned_at is not null)`,
 
     /**
      * Tracks a link, and follows the jobs of this link that callbacks have already mentioned, with the context that the

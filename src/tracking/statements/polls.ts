@@ -7,10 +7,10 @@
 import {
   floorSlackMs,
   kinds,
-  lastLookMs,
+  lastPollMs,
   maxCredit,
   maxHoldMs,
-  maxUnknownLooks,
+  maxUnknownPolls,
   outcomes,
   states,
   steps,
@@ -29,7 +29,7 @@ export function createPollStatements({
   firstProvenDue,
   firstDue,
   isFree,
-  misfit,
+  mismatch,
   isLateCounted,
   isUnknown,
   isLinkProven,
@@ -45,7 +45,7 @@ export function createPollStatements({
 }: Expressions) {
   const hasNoProof = `not ${isLinkProven('t')}`;
   // A link may be tracked only after the job is followed.
-  const lateContext = `case when t.context is null and t.told_at is not null then (select l.context from ${tracked} l
+  const lateContext = `case when t.context is null and t.mentioned_at is not null then (select l.context from ${tracked} l
     where l.link_ref_id = e.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))
     else t.context end`;
   const isLate = `(t.state = ${states.tracking} and t.deadline <= now())`;
@@ -63,30 +63,30 @@ export function createPollStatements({
      * the requests of this process succeed.
      *
      * Anyone who has seen a callback can tell of any number of jobs. So while proven rows are due, at most a quarter of
-     * the tokens are for jobs that are told of. `told_credit` has the part of a token that is left of the quarters of
-     * earlier batches. The order of `told_turn` takes one job of each signed time after another, the newest signed time
+     * the tokens are for jobs that are told of. `mentioned_credit` has the part of a token that is left of the quarters of
+     * earlier batches. The order of `mentioned_turn` takes one job of each signed time after another, the newest signed time
      * first. So a genuine callback, which is new, does not wait behind captured ones. The condition of `told` is not
-     * `isTold`, because PostgreSQL could then read another index and sort all rows.
+     * `isMentioned`, because PostgreSQL could then read another index and sort all rows.
      *
-     * While the tables do not fit this process, no row is taken, and `misfit` says why.
+     * While the tables do not fit this process, no row is taken, and `mismatch` says why.
      */
     claim: `with f as materialized (
-  select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst, f.told_credit,
+  select f.problem_code, f.problem_polls, f.rate, ${refilled} as tokens, ${burst} as burst, f.mentioned_credit,
     ${floorOf('f.due_floor')} as floor, ${firstProvenDue('f')} as first_due
   from ${fleet} f
   where ${isFree}
-    and ${misfit('f')} is null and ${firstDue('f')} <= now()
+    and ${mismatch('f')} is null and ${firstDue('f')} <= now()
   for update
 ), room as materialized (
-  select r.rows, least(ceil(r.rows / 4.0), floor(r.told_credit + r.rows / 4.0))::integer as told from (
-    select f.told_credit, least($1::integer,
+  select r.rows, least(ceil(r.rows / 4.0), floor(r.mentioned_credit + r.rows / 4.0))::integer as told from (
+    select f.mentioned_credit, least($1::integer,
       case when f.tokens < 1 then 0 when f.problem_code is null then floor(f.tokens)::integer else 1 end) as rows
     from f
   ) r
 ), told as materialized (
-  select key, told_turn, told_signed_at from (
-    select key, told_turn, told_signed_at from ${tracked} where due <= now() and not is_proven
-    order by told_turn, told_signed_at desc limit $1::integer for update skip locked
+  select key, mentioned_turn, callback_signed_at from (
+    select key, mentioned_turn, callback_signed_at from ${tracked} where due <= now() and not is_proven
+    order by mentioned_turn, callback_signed_at desc limit $1::integer for update skip locked
   ) waiting
   limit coalesce((select rows from room), 0)
 ), proven as materialized (
@@ -96,36 +96,36 @@ export function createPollStatements({
   ) waiting
   limit coalesce((select rows - least(told, (select count(*) from told)) from room), 0)
 ), chosen as materialized (
-  select key, false as is_told from proven
+  select key, false as is_mentioned from proven
   union all (
-    select key, true from told order by told_turn, told_signed_at desc
+    select key, true from told order by mentioned_turn, callback_signed_at desc
     limit coalesce((select rows - (select count(*) from proven) from room), 0))
 ), before as materialized (
   select key, due from ${tracked} where key = any(array(select key from chosen))
 ), taken as (
   update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
-    told_turn = t.told_turn + (t.told_looks > 0)::integer,
-    told_looks = t.told_looks + (t.told_looks between 1 and 99)::integer,
+    mentioned_turn = t.mentioned_turn + (t.mentioned_polls > 0)::integer,
+    mentioned_polls = t.mentioned_polls + (t.mentioned_polls between 1 and 99)::integer,
     due = case when ${isLate} then now() + ${lateDelay}
-      when not t.is_proven and t.told_looks >= ${maxUnknownLooks - 1} then now() + ${interval(lastLookMs)}
+      when not t.is_proven and t.mentioned_polls >= ${maxUnknownPolls - 1} then now() + ${interval(lastPollMs)}
       else least(now() + ${randomWait(longestWait('t.step'))}, case when t.state = ${states.tracking} then deadline end) end
   where key = any(array(select key from chosen))
   returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.last_error, t.is_proven::text as is_proven,
-    ${isLinkProven('t')}::text as is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, ${isLate}::text as is_late,
-    t.step, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, ${milliseconds('t.told_signed_at')} as told_signed_ms,
-    case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
+    ${isLinkProven('t')}::text as is_link_proven, t.mentioned_polls, t.missing, t.missing_seen, t.missing_mentioned, ${isLate}::text as is_late,
+    t.step, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, ${milliseconds('t.callback_signed_at')} as callback_signed_ms,
+    case when ${isLateCounted('t')} then t.late_polls else 0 end as late_polls,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken, polled_at = clock_timestamp(),
     due_floor = coalesce(least(f.first_due, now()) - ${interval(floorSlackMs)}, fleet.due_floor),
     well_at = case when $2::boolean then clock_timestamp() else fleet.well_at end,
-    told_credit = least(1, greatest(0, f.told_credit + n.taken / 4.0 - n.told)),
+    mentioned_credit = least(1, greatest(0, f.mentioned_credit + n.taken / 4.0 - n.told)),
     delivery_credit = least(greatest(${maxCredit}, f.burst), fleet.delivery_credit + n.taken + 2 * n.told),
-    problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
+    problem_polls = case when f.problem_code is null then 0 else least(f.problem_polls + 1, 20) end,
     hold_until = case when f.problem_code is null then null
-      else clock_timestamp() + ${interval(`least(${maxHoldMs}, 1000 * power(2, least(f.problem_looks, 6)))`)} end
-  from f, (select count(*)::integer as taken, count(*) filter (where is_told) as told from chosen) n
+      else clock_timestamp() + ${interval(`least(${maxHoldMs}, 1000 * power(2, least(f.problem_polls, 6)))`)} end
+  from f, (select count(*)::integer as taken, count(*) filter (where is_mentioned) as told from chosen) n
   where n.taken > 0
 )
 select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
@@ -135,14 +135,14 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   ${milliseconds(`${heldByService('s')} - clock_timestamp()`)} as asked_ms,
   (${firstDue('s')} > now() + ${interval('(greatest(s.longest_delay_ms, 1) + 60000)')})::text as is_impossible,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id,
-  null as last_error, null as is_proven, null as is_link_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
-  null as late_looks, null as late_ms, null as step, null as revision, null as version, null as signed_ms, null as told_signed_ms,
-  ${misfit('s')} as misfit
+  null as last_error, null as is_proven, null as is_link_proven, null as mentioned_polls, null as missing, null as missing_seen, null as missing_mentioned, null as is_late,
+  null as late_polls, null as late_ms, null as step, null as revision, null as version, null as signed_ms, null as callback_signed_ms,
+  ${mismatch('s')} as mismatch
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
-  t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms,
-  t.step, t.revision, t.version, t.signed_ms, t.told_signed_ms, null
+  t.last_error, t.is_proven, t.is_link_proven, t.mentioned_polls, t.missing, t.missing_seen, t.missing_mentioned, t.is_late, t.late_polls, t.late_ms,
+  t.step, t.revision, t.version, t.signed_ms, t.callback_signed_ms, null
 from taken t`,
 
     /**
@@ -157,7 +157,7 @@ from ${tracked} l cross join lateral (
     coalesce(bool_or(j.state = ${states.heard} and not ${isUnknown('j')}), false)::text as has_heard
   from ${tracked} j where j.link_ref_id = l.link_ref_id and j.kind = ${kinds.job}
 ) j cross join lateral (
-  select count(*)::integer as known from ${tracked} j where j.told_link_ref_id = l.link_ref_id and j.link_ref_id is null
+  select count(*)::integer as known from ${tracked} j where j.mentioned_link_ref_id = l.link_ref_id and j.link_ref_id is null
 ) n
 where l.key = ${keysOf('$1')}`,
 
@@ -168,24 +168,24 @@ where l.key = ${keysOf('$1')}`,
      * $2 keys.
      */
     note: `update ${tracked} t set last_error = n.last_error,
-  told_turn = t.told_turn + (n.first_answers > 0 and t.told_looks = 0)::integer,
-  told_looks = case when n.first_answers = 0 then t.told_looks else least(t.told_looks + n.first_answers, 99) end,
+  mentioned_turn = t.mentioned_turn + (n.first_answers > 0 and t.mentioned_polls = 0)::integer,
+  mentioned_polls = case when n.first_answers = 0 then t.mentioned_polls else least(t.mentioned_polls + n.first_answers, 99) end,
   is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id is not distinct from n.link_ref_id)),${withoutLink(
     `n.has_status and n.link_ref_id is null and ${hasNoProof}`,
   )},
-  missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
+  missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_mentioned = coalesce(n.missing_mentioned, t.missing_mentioned),
   due = least(t.due, now() + ${interval('n.soon_ms')}),
-  late_looks = case when not n.is_late then t.late_looks when ${isSameLate} then least(t.late_looks + 1, 30000) else 1 end,
+  late_polls = case when not n.is_late then t.late_polls when ${isSameLate} then least(t.late_polls + 1, 30000) else 1 end,
   late_since = case when n.is_late and not ${isSameLate} then now() else t.late_since end
 from json_to_recordset($1::text::json) as n(key uuid, last_error text, has_status boolean, is_proven boolean, link_ref_id text,
-  missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean, first_answers integer)
+  missing_seen integer, missing_mentioned integer, soon_ms double precision, is_late boolean, first_answers integer)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
     /**
      * Stops following jobs that only callbacks have mentioned and that the service does not know. Parameter: $1 keys.
      */
     giveUp: `update ${tracked} set ${set(steps.keepHeard)}, context = null, last_error = 'not_found',
-  told_looks = greatest(told_looks, 1)
+  mentioned_polls = greatest(mentioned_polls, 1)
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 
     /**
@@ -246,7 +246,7 @@ where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracki
      * of jobs to report as missing, $4 how many of these jobs callbacks have mentioned since an earlier report.
      */
     addGap: `with reported as (
-  update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
+  update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_mentioned = $4::integer where key = $2::uuid and missing < $3::integer
   returning link_ref_id, context
 )
 insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at, end_id, deliver_at)

@@ -1,4 +1,4 @@
-// What every tracker promises at its door for callbacks.
+// What every tracker promises at its intake for callbacks.
 
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';

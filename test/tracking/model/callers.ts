@@ -23,7 +23,7 @@ export const absent: Row = {
   context: 0,
   link: 0,
   isProven: false,
-  isTold: false,
+  isMentioned: false,
   hasDate: false,
   lateLooks: 0,
   lastError: 'none',
@@ -50,7 +50,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         world.tracks -= 1;
         const hasEnded = row.state === 'handingOver' || row.state === 'done' || row.state === 'dead';
         if (row.state === 'done' || row.state === 'dead') row.hasDate = true;
-        const isFollowed = row.state === 'tracking' && !row.isTold && without !== 'the first track() counts';
+        const isFollowed = row.state === 'tracking' && !row.isMentioned && without !== 'the first track() counts';
         if (isFollowed || (hasEnded && without !== 'track() changes no job that has ended')) return;
         if (truth.context === 0 || row.state === 'untracked') truth.context = context;
         Object.assign(truth, { base: truth.end, begun: 0, lapsed: 0, ended: 0 });
@@ -61,7 +61,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
           hasExpired: false,
           context,
           isProven: true,
-          isTold: false,
+          isMentioned: false,
           settled: null,
         });
         Object.assign(row, { link: 0, hasDate: true, end: 0, lease: 0, lateLooks: 0, lastError: 'none' });
@@ -69,14 +69,14 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     },
     {
       name: 'callback',
-      standsFor: 'statements.hear',
+      standsFor: 'statements.storeCallback',
       helps: false,
       cases: () => callbacks.map((link) => [link]),
       effect(state, [link = 0]) {
         const { row } = state;
         const { follows, context } = ownerOf(state, settings, link);
         if (row.state === 'absent') {
-          Object.assign(row, { state: 'heard', link, isProven: false, isTold: true });
+          Object.assign(row, { state: 'heard', link, isProven: false, isMentioned: true });
         }
         state.signatures += 1;
         row.mentioned = state.signatures;
@@ -102,7 +102,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
     },
     {
       name: 'trackLink misses a job',
-      standsFor: 'statements.trackLink and statements.hear at the same time',
+      standsFor: 'statements.trackLink and statements.storeCallback at the same time',
       helps: false,
       cases: ({ row, world }) => once(callbacks.includes(links.own) && !world.isLinkTracked && row.state === 'absent'),
       effect(state) {
@@ -112,7 +112,12 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         state.signatures += 1;
         row.mentioned = state.signatures;
         const follows = settings.unknownJobs === 'track';
-        Object.assign(row, { state: follows ? 'tracking' : 'heard', link: links.own, isTold: true, hasDate: follows });
+        Object.assign(row, {
+          state: follows ? 'tracking' : 'heard',
+          link: links.own,
+          isMentioned: true,
+          hasDate: follows,
+        });
       },
     },
     {

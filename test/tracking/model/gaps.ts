@@ -100,7 +100,7 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
     },
     {
       name: 'callback',
-      standsFor: 'statements.hear',
+      standsFor: 'statements.storeCallback',
       helps: false,
       cases: (state) => eachJob(state, ({ isMentioned }) => !isMentioned),
       effect({ jobs }, [index = 0]) {

@@ -114,7 +114,7 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
       row.context,
       row.link,
       row.isProven,
-      row.isTold,
+      row.isMentioned,
       row.hasDate,
       row.lateLooks,
       failures.indexOf(row.lastError),

@@ -210,7 +210,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         if (truth.context === 0) truth.context = isNamed && world.isLinkTracked ? links.own : 0;
         removeLink(state, poll);
         if (
-          row.isTold &&
+          row.isMentioned &&
           row.context === 0 &&
           link !== 0 &&
           without !== 'a link that is tracked later gives its context'
@@ -265,4 +265,4 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
 }
 
 /** Whether the caller tracks the job, or a verified status has named its link. */
-const isLinkProven = ({ isTold, isProven, link }: Row) => !isTold || (isProven && link !== 0);
+const isLinkProven = ({ isMentioned, isProven, link }: Row) => !isMentioned || (isProven && link !== 0);

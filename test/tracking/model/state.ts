@@ -28,8 +28,8 @@ export interface Row {
   /** The link that the row names: 0 for none, 3 the job's own link, 4 another person's link. */
   link: number;
   isProven: boolean;
-  /** Whether `told_at` is set: a callback mentioned the job before `track()`. */
-  isTold: boolean;
+  /** Whether `mentioned_at` is set: a callback mentioned the job before `track()`. */
+  isMentioned: boolean;
   /** Whether the row has a date for the next poll. */
   hasDate: boolean;
   /** How many polls have failed after the deadline, up to two. */

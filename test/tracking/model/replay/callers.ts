@@ -44,7 +44,7 @@ export function createCallerTakers(stage: Stage): Takers {
     async 'trackLink misses a job'() {
       await trackLink();
       // Neither statement sees the row of the other one.
-      await database.run(statements.hear, [
+      await database.run(statements.storeCallback, [
         key,
         job.userId,
         job.jobId,

@@ -21,10 +21,10 @@ export function createPollTakers(stage: Stage): Takers {
 
   /** Takes the due job. `isLong` stands for the tenth poll of an unknown job, and for a day of failed polls. */
   async function claim(step: Step, isLong: boolean): Promise<void> {
-    const looks = isLong ? '10' : 'least(told_looks, 1)';
+    const looks = isLong ? '10' : 'least(mentioned_polls, 1)';
     const since = `now() - interval '${isLong ? 30 : 0} hours'`;
     await pool.query(`update ${schema}.tracked set due = null where kind = ${kinds.link};
-      update ${schema}.tracked set due = now(), told_looks = ${looks},
+      update ${schema}.tracked set due = now(), mentioned_polls = ${looks},
         late_since = case when late_since between deadline and now() then ${since} else late_since end
       where key = '${key}'`);
     const line = createLine();

@@ -32,9 +32,9 @@ interface Columns {
   readonly context: number | null;
   readonly link_ref_id: string | null;
   readonly is_proven: boolean;
-  readonly is_told: boolean;
+  readonly is_mentioned: boolean;
   readonly has_date: boolean;
-  readonly late_looks: number;
+  readonly late_polls: number;
   readonly last_error: string | null;
   readonly revision: number;
   readonly version: string | null;
@@ -47,8 +47,8 @@ export function createReading(pool: SqlPool, key: string, settings: Settings) {
   const ends = new Map<number, string>();
   const leases = new Map<number, string>();
   const text = `select state, end_id, lease_id, coalesce(lease_id is not null and deliver_at <= now(), false) as is_over,
-      attempts, revision, version, settled, outcome, context, link_ref_id, is_proven, told_at is not null as is_told, due is not null as has_date,
-      last_error, case when late_since between deadline and now() then late_looks else 0 end as late_looks
+      attempts, revision, version, settled, outcome, context, link_ref_id, is_proven, mentioned_at is not null as is_mentioned, due is not null as has_date,
+      last_error, case when late_since between deadline and now() then late_polls else 0 end as late_polls
     from ${schema}.tracked where key = $1::uuid`;
 
   const nameOf = (names: ReadonlyMap<number, string>, id: string | null) =>
@@ -86,9 +86,9 @@ function readRow(row: Columns, names: Pick<Row, 'end' | 'lease' | 'version'>): R
     context: row.context ?? 0,
     link: linkOf.get(row.link_ref_id ?? '') ?? 0,
     isProven: row.is_proven,
-    isTold: row.is_told,
+    isMentioned: row.is_mentioned,
     hasDate: row.has_date,
-    lateLooks: Math.min(row.late_looks, 2),
+    lateLooks: Math.min(row.late_polls, 2),
     lastError: failureOf(row.last_error),
   };
 }
