@@ -209,7 +209,7 @@ export interface Tracker<C extends Json = Json> {
   stop(options?: {
     /**
      * How long running requests and handlers may continue, in milliseconds. After this time, their signals abort.
-     * Default 30,000.
+     * Default 20,000.
      */
     timeoutMs?: number;
   }): Promise<void>;
