@@ -40,73 +40,52 @@ const prefetch = 4;
 export async function findLink(query: unknown, options: unknown, source: PageSource): Promise<Link | null> {
   const { criteria, maxPages, call } = readSearch(query, options);
   let left = maxPages;
-  const fetch: PageSource['fetch'] = (...given) => {
-    left -= 1;
-    return source.fetch(...given);
-  };
-  const read = (most: number) => readList({ ...source, fetch }, { criteria, call, maxPages: most });
-
-  let earlier = await read(Math.floor(maxPages / 2));
+  let earlier = await readList(Math.floor(maxPages / 2));
   for (;;) {
     if (earlier.pages > left) throw createPageError(earlier.lastPage, 'links', mustBeStable);
-    const latest = await read(left);
-    if ([...earlier.refIds].every((refId) => latest.refIds.has(refId))) {
-      const { size } = latest.refIds;
-      const { fewest, most, lastPage } = latest;
-      if (size < fewest || size > most) throw createPageError(lastPage, 'meta.totalCount', mustBeCounted);
+    const latest = await readList(left);
+    if ([...earlier.links.keys()].every((refId) => latest.links.has(refId))) {
+      const { links, fewest, most, lastPage } = latest;
+      if (links.size < fewest || links.size > most) throw createPageError(lastPage, 'meta.totalCount', mustBeCounted);
       // If links were added during the reading, the list is read again: it may have passed one of them by.
-      if (size === most) return findNewest(latest, criteria);
+      if (links.size === most) return findNewest(links, criteria, lastPage);
     }
     earlier = latest;
   }
-}
 
-/** What one reading of the list has shown. */
-interface Reading {
-  readonly refIds: ReadonlySet<string>;
-  /** The links that may match. */
-  readonly matches: readonly Link[];
-  /** How many links the list had when the reading began, and the most that it had since then. */
-  readonly fewest: number;
-  readonly most: number;
-  readonly pages: number;
-  readonly lastPage: FetchedPage;
-}
-
-interface ReadingPlan {
-  readonly criteria: Criteria;
-  readonly call: CallOptions;
-  readonly maxPages: number;
-}
-
-/** @throws {HostedResponseError} when the list has more than `maxPages` pages. */
-async function readList({ firstPage, fetch }: PageSource, plan: ReadingPlan): Promise<Reading> {
-  const { criteria, call, maxPages } = plan;
-  const first = await fetch({}, call);
-  assertFewPages(first, maxPages);
-  const links = new Map<string, Link>();
-  const counts: number[] = [];
-  let lastPage = first;
-  const pages = walkPages({
-    fetch: (page, signal) => fetch({ page }, { ...call, signal }),
-    firstPage,
-    first: Promise.resolve(first),
-    page: undefined,
-    prefetch,
-    maxPages,
-    signal: call.signal,
-    stop: new AbortController().signal,
-  });
-  for await (const { fetched, next } of pages) {
-    lastPage = fetched;
-    counts.push(fetched.data.meta.totalCount);
-    for (const link of fetched.data.links) links.set(link.refId, link);
-    // The list may have grown since its first page was read.
-    if (next !== null && counts.length === maxPages) assertFewPages(fetched, 0);
+  function fetch(page: { readonly page?: number }, options: CallOptions): Promise<FetchedPage> {
+    left -= 1;
+    return source.fetch(page, options);
   }
-  const matches = [...links.values()].filter(criteria.mayMatch);
-  const [fewest = 0] = counts;
-  return { refIds: new Set(links.keys()), matches, fewest, most: Math.max(...counts), pages: counts.length, lastPage };
+
+  /** @throws {HostedResponseError} when the list has more than `mostPages` pages. */
+  async function readList(mostPages: number) {
+    const first = await fetch({}, call);
+    assertFewPages(first, mostPages);
+    const links = new Map<string, Link>();
+    const counts: number[] = [];
+    let lastPage = first;
+    const pages = walkPages({
+      fetch: (page, signal) => fetch({ page }, { ...call, signal }),
+      firstPage: source.firstPage,
+      first: Promise.resolve(first),
+      page: undefined,
+      prefetch,
+      maxPages: mostPages,
+      signal: call.signal,
+      stop: new AbortController().signal,
+    });
+    for await (const { fetched, next } of pages) {
+      lastPage = fetched;
+      counts.push(fetched.data.meta.totalCount);
+      for (const link of fetched.data.links) links.set(link.refId, link);
+      // The list may have grown since its first page was read.
+      if (next !== null && counts.length === mostPages) assertFewPages(fetched, 0);
+    }
+    // The number of links when the reading began, and the largest number since then.
+    const [fewest = 0] = counts;
+    return { links, fewest, most: Math.max(...counts), pages: counts.length, lastPage };
+  }
 }
 
 function assertFewPages(page: FetchedPage, maxPages: number): void {
@@ -127,7 +106,12 @@ const mustBeDated =
 const mustBeSent =
   'must have the name and the users that you look for: otherwise, a link without them may be the one; look at the newest links with links.list()';
 
-function findNewest({ matches, lastPage }: Reading, { isMatch, createdAfter }: Criteria): Link | null {
+function findNewest(
+  links: ReadonlyMap<string, Link>,
+  { mayMatch, isMatch, createdAfter }: Criteria,
+  lastPage: FetchedPage,
+): Link | null {
+  const matches = [...links.values()].filter(mayMatch);
   const [newest, ...others] = matches.toSorted((one, other) => timeOf(other) - timeOf(one));
   if (newest === undefined) return null;
   const rivals = others.filter((link) => latestTime(link) >= timeOf(newest));
