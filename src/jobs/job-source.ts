@@ -50,7 +50,7 @@ export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>) {
      */
     take(ready: () => void): SourcedJob<J> | null {
       if (next === null) readNext(ready);
-      if (next === null || typeof next === 'string') return null;
+      if (typeof next === 'string') return null;
       const job = next;
       next = null;
       return job;

