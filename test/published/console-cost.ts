@@ -55,8 +55,8 @@ async function serve(report: (message: unknown) => void): Promise<void> {
   await client.links.create({ ...newLink, callbackUrl, name: '"<&'.repeat(200_000) }).catch(() => null);
 
   const pages = ['/', '/?show=failed', '/?show=callbacks', `/?link=${refId}`, `/?job=${job.jobId}`, '/?q=none'];
-  for (const name of ['links', 'jobs', 'faults', 'connect', 'delete', `links/${refId}`]) pages.push(`/console/${name}`);
-  pages.push(`/console/links/${refId}?from=1500`);
+  pages.push('/?show=links', '/?show=jobs');
+  for (const name of ['faults', 'connect', `links/${refId}`]) pages.push(`/console/${name}`);
   for (const id of [500, 1_000]) pages.push(`/console/requests/${id}`);
   for (const id of [1, 500]) pages.push(`/console/callbacks/${id}`);
   process.on('message', async (message) => {
@@ -141,7 +141,7 @@ async function measureBrowser(child: ChildProcess, { full, pages }: Started): Pr
     });
   for (const path of pages) {
     await page.goto(full + path);
-    await page.getByText('This page updates automatically.').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
     await sleep(500);
     const loaded = await longest();
     const updates: number[] = [];
