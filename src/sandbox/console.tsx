@@ -70,8 +70,8 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
         .map((job) => {
           const { linkRefId } = job;
           const link = linkRefId === null ? undefined : storeOf(environment).findLink(linkRefId);
-          const isWaiting = simulation.isWaiting(environment, job);
-          const hasReceiver = settings.findReceiver({ environment, linkRefId }) !== null;
+          const isWaiting = () => simulation.isWaiting(environment, job);
+          const hasReceiver = () => settings.findReceiver({ environment, linkRefId }) !== null;
           return { at: new Date(job.startedAt), environment, job, linkRefId, link, isWaiting, hasReceiver };
         }),
     );
@@ -91,7 +91,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   const listAll = (hasLinks = false): readonly StreamEntry[] => [
     ...(hasLinks ? listLinks() : []),
     ...sandbox.requests,
-    ...sandbox.callbacks.map((callback) => ({ ...callback, reasonCode: reasonCodeOf(callback) })),
+    ...sandbox.callbacks.map((callback) => ({ ...callback, reasonCode: () => reasonCodeOf(callback) })),
     ...listJobs(),
   ];
 

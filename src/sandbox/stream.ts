@@ -18,9 +18,9 @@ export interface StreamJob {
   readonly linkRefId: string | null;
   readonly link: StoredLink | undefined;
   /** Whether further results will come by themselves. */
-  readonly isWaiting: boolean;
+  isWaiting(): boolean;
   /** Whether there is a URL for its callbacks. */
-  readonly hasReceiver: boolean;
+  hasReceiver(): boolean;
 }
 
 /** A link in the list. It is only in the list of links, and in what a search finds. */
@@ -32,7 +32,7 @@ export interface StreamLink extends FoundLink {
 
 /** A callback in the list, with the one word that its receiver responded with. */
 export interface StreamCallback extends SandboxCallback {
-  readonly reasonCode?: string | undefined;
+  reasonCode?(): string | undefined;
 }
 
 /** An entry of the list. */
@@ -106,12 +106,10 @@ export function listStream(
         isShown(entry) &&
         (link === undefined || entry.linkRefId === link) &&
         (job === undefined || entry.job?.jobId === job) &&
-        (wanted === '' || textOf(entry).includes(wanted)),
+        (wanted === '' || textOf(entry).includes(wanted)) &&
+        (before === undefined || keyOf(entry) < before),
     )
-    .map((entry) => ({ key: keyOf(entry), entry }))
-    .filter(({ key }) => before === undefined || key < before)
-    .sort((a, b) => (a.key < b.key ? 1 : -1))
-    .map(({ entry }) => entry);
+    .sort((a, b) => b.at.getTime() - a.at.getTime() || (placeOf(a) < placeOf(b) ? 1 : -1));
 }
 
 /** What the search looks at: what a row shows, and the whole ids. */
@@ -165,7 +163,7 @@ function describeCallback(callback: StreamCallback): EntryView {
     what: `Callback ${id} · ${variant === null ? resultCode : `${variant} copy of ${copyOf}`}${suffixOf(callback)}`,
     status: title,
     kind: isBad ? 'bad' : state === 'waiting' ? 'wait' : 'good',
-    note: joinParts([reason, attempt, reason === null && reasonCode, `POST ${url}`]),
+    note: joinParts([reason, attempt, reason === null && reasonCode?.(), `POST ${url}`]),
   };
 }
 
@@ -198,8 +196,8 @@ function describeLink(entry: StreamLink): EntryView {
 
 /** Says why nothing more happens to a job; null if something will, or nothing is missing. */
 function explainSilence({ job, isWaiting, hasReceiver, link }: StreamJob): string | null {
-  if (job.results.length > 0 && !hasReceiver) return `Not sent: the ${link ? 'link' : 'job'} has no callback URL`;
-  return job.results.length === 0 && !isWaiting ? 'left before the end, so no result comes' : null;
+  if (job.results.length > 0 && !hasReceiver()) return `Not sent: the ${link ? 'link' : 'job'} has no callback URL`;
+  return job.results.length === 0 && !isWaiting() ? 'left before the end, so no result comes' : null;
 }
 
 /** Keeps a name from turning the direction of the words around it (UAX #9). */

@@ -484,3 +484,16 @@ test('a name of a megabyte is shortened in lists', async () => {
   expect(html).toContain(`${'N'.repeat(80)}…`);
   expect(html.length).toBeLessThan(20_000);
 });
+
+test('a long path is shortened in its row and on its page, and copied as a whole', async () => {
+  const { sandbox } = await running();
+  const path = `/v1/${'p'.repeat(2_000)}`;
+  await fetch(sandbox.baseUrls.sandbox + path, { method: 'POST', body: '{}' });
+
+  const [row] = rowsOf(await read(sandbox.origin));
+  const html = await read(`${sandbox.origin}/console/requests/1`);
+
+  expect(row?.what).toBe(`${`POST ${path}`.slice(0, 80)}…`);
+  expect(html).toMatch(/<bdi class="id">[^<]{300}…<\/bdi>/);
+  expect(html).toContain(`data-copy="POST ${path}"`);
+});

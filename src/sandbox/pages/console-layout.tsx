@@ -208,9 +208,9 @@ export function Facts({ facts }: { facts: Readonly<Record<string, Child>> }) {
   );
 }
 
-/** A whole id or URL, with a button that copies it. */
+/** An id or URL, with a button that copies it as a whole. */
 export function Value({ text, what, href }: { text: string; what: string; href?: string }) {
-  const code = <bdi class="id">{text}</bdi>;
+  const code = <bdi class="id">{clamp(text, longest.note)}</bdi>;
   return (
     <span class="value">
       {href === undefined ? code : <a href={href}>{code}</a>} <Copy text={text} what={what} />
