@@ -125,7 +125,7 @@ const faults: readonly [string, (started: Started) => Promise<unknown>, string][
   [
     'a wrong Host',
     ({ port }) => write(port, { path: '/sandbox/v1/hosted_links', method: 'POST', headers: { host: 'app.test' } }),
-    'this server accepts only its own names',
+    'or start the sandbox with --allow-host NAME',
   ],
   [
     'no callback URL',

@@ -103,6 +103,17 @@ test.each([undefined, 'own', 'https://evil.example'])(
   },
 );
 
+test.each([
+  [421, { host: 'app.test' }],
+  [403, { origin: 'http://app.test' }],
+])('the response %i names the flag that allows another name', async (status, headers) => {
+  const { port } = await running();
+
+  const answer = await write(port, { method: 'POST', path: '/control/reset', headers: { ...json, ...headers } });
+
+  expect([answer.status, answer.text]).toEqual([status, expect.stringContaining('--allow-host NAME')]);
+});
+
 test('an end user may come from another site, and an image may not', async () => {
   const { port, link } = await runningLink();
   const open = async (site: string, destination: string) => {

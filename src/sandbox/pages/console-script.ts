@@ -26,9 +26,14 @@ function run(timeAgo: typeof ago): void {
   document.documentElement.classList.add('js');
   const search = document.querySelector<HTMLInputElement>('#search');
   const isList = location.pathname === '/';
-  // Escape leads back to the list as it was, with its filter and page.
-  if (isList) sessionStorage.setItem('list', location.href);
-  const list = sessionStorage.getItem('list') ?? '/';
+  let list = '/';
+  try {
+    // Escape leads back to the list as it was, with its filter and page.
+    if (isList) sessionStorage.setItem('list', location.href);
+    list = sessionStorage.getItem('list') ?? list;
+  } catch {
+    // A browser that keeps nothing for a page throws.
+  }
 
   setInterval(() => {
     for (const time of document.querySelectorAll('main time')) {

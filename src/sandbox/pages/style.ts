@@ -26,13 +26,11 @@ html { overflow-anchor: none; -webkit-text-size-adjust: 100%; text-size-adjust: 
 body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; overflow-wrap: anywhere; }
 main, .note p { margin-inline: auto; padding-inline: var(--gap); max-width: 38rem; }
 .wide main { max-width: 90rem; padding-block: 0 2rem; }
-main { padding-block: 1.5rem 2rem; }
+main { padding-block: 1.5rem 2rem; } main:focus { outline: none; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-main:focus { outline: none; }
 .note { background: var(--wait-ground); color: var(--wait); border-bottom: 1px solid var(--line); font-size: var(--small); }
 .note p { margin-block: 0; padding-block: 0.625rem; }
-.skip { position: absolute; left: -100vw; padding: 0.75rem 1rem; background: var(--surface); }
-.skip:focus { left: 0; z-index: 1; }
+.skip { position: absolute; left: -100vw; padding: 0.75rem 1rem; background: var(--surface); } .skip:focus { left: 0; z-index: 1; }
 h1 { margin: 0.5rem 0 1.5rem; font-size: clamp(1.5rem, 1.2rem + 1.5vw, 2rem); line-height: 1.2; letter-spacing: -0.01em; text-wrap: balance; }
 h2, legend { margin: 0 0 0.75rem; padding: 0; font-size: 1.25rem; font-weight: 650; line-height: 1.3; }
 p { margin: 0 0 0.75rem; }
@@ -50,8 +48,7 @@ nav .live.bad { padding: 0 0.625rem; color: var(--bad); background: var(--bad-gr
 .eyebrow { display: block; margin-bottom: 0.25rem; font-weight: 500; letter-spacing: 0; }
 code, pre, .id { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: var(--small); }
 pre { margin: 0 0 0.75rem; padding: 1rem; white-space: pre-wrap; background: var(--surface); border: 1px solid var(--line); border-radius: var(--round); }
-a { color: var(--accent); text-underline-offset: 0.15em; }
-a:hover { color: var(--accent-strong); }
+a { color: var(--accent); text-underline-offset: 0.15em; } a:hover { color: var(--accent-strong); }
 main p > a, main dd a, section > a, .card > a, .heading > a, .problems a { display: inline-block; padding-block: 0.625rem; min-height: 2.75rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 0.25rem; }
 fieldset, .card { margin: 0 0 1.25rem; padding: var(--inset); min-inline-size: 0; background: var(--surface); border: 1px solid var(--line); border-radius: var(--round); }
@@ -121,15 +118,13 @@ summary { min-height: 2.75rem; padding-block: 0.625rem; color: var(--accent); cu
 .wide h2 { margin-bottom: 0.375rem; font-size: 1.125rem; }
 .keys { flex-wrap: wrap; gap: 0.5rem; align-items: center; }
 .keys kbd { padding: 0 0.375rem; border: 1px solid var(--line); border-radius: 0.25rem; }
-.value { display: inline-flex; gap: 0 0.5rem; align-items: center; }
-.signed { display: block; }
+.value { display: inline-flex; gap: 0 0.5rem; align-items: center; } .signed { display: block; }
 .code { margin-bottom: 0.75rem; }
 form + h2 { margin-top: 1.25rem; }
 .code .copy { float: inline-end; }
 .heading { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; align-items: center; margin-bottom: 0.25rem; }
 time { font-variant-numeric: tabular-nums; color: var(--muted); font-size: var(--small); }
-dl { display: grid; gap: 0.25rem; margin: 0 0 1.25rem; }
-dd { margin: 0; }
+dl { display: grid; gap: 0.25rem; margin: 0 0 1.25rem; } dd { margin: 0; }
 @media (min-width: 48rem) {
   .fields { grid-template-columns: repeat(3, minmax(0, 1fr)); align-items: end; }
   dl > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); align-items: baseline; }
