@@ -4,7 +4,7 @@ import type { SqlPool } from 'hosted-client/tracking';
 
 /** A part of the text of each statement at which a run breaks a connection. */
 export const statements = {
-  claim: 'told_credit',
+  claim: 'order by due limit $1',
   take: 'as is_spent',
   begin: 'set attempts = least(',
   track: 'job_id, link_ref_id, context, due',

@@ -74,8 +74,7 @@ async function runScenario(title: string, row: Scenario, cluster: Cluster, at: n
   const placeName = (given.place as PlaceName | undefined) ?? row.place ?? 'directly';
   const { feed: fed, troubles = [], promises = {} } = row;
   const world = await openWorld(row, row.place === 'memory' || row.place === 'folder' ? null : cluster, placeName, at);
-  const { tracker, counts, problems, service, sleep, ask } = world;
-  const expected = row.jobs - (fed.endless ?? 0) - (fed.failing ?? 0);
+  const { tracker, counts, problems, service, sleep, ask, expected } = world;
   const startedAt = performance.now();
   try {
     const before = ask && (await readCounters(ask));
@@ -112,7 +111,8 @@ async function runScenario(title: string, row: Scenario, cluster: Cluster, at: n
       [polls < (promises.polls ?? 0), `only ${polls.toFixed(0)} polls a second`],
       [lockMs > (promises.lockMs ?? 0), `a statement waited ${lockMs} ms for a lock`],
       [counts.blocks > (promises.blocks ?? counts.blocks), `${counts.blocks.toFixed(1)} times the blocks`],
-      [service.busiest > 1.3 * (row.options?.maxRequestsPerSecond ?? 10), 'a second saw more than 1.3 times the rate'],
+      // The bucket holds what 0.3 s bring, and requests may arrive closer together than they were sent.
+      [service.busiest > 1.5 * (row.options?.maxRequestsPerSecond ?? 10), `a second saw ${service.busiest} requests`],
       [stats !== null && stats.left > 0, `${stats?.left} jobs were left over`],
     ];
     for (const [isWrong, problem] of judged) if (isWrong) problems.add(problem);

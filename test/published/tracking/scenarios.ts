@@ -172,7 +172,7 @@ export const scenarios: Readonly<Record<string, readonly Scenario[]>> = {
   // Someone's transaction keeps all row versions: no statement reads more blocks than before.
   transaction: [
     {
-      jobs: 25_000,
+      jobs: 5_200,
       workers: 0,
       instant: true,
       options: {
@@ -182,9 +182,9 @@ export const scenarios: Readonly<Record<string, readonly Scenario[]>> = {
         minDelayMs: 1,
         maxDelayMs: 1,
       },
-      feed: { overMs: 60 * second, endless: 5_000 },
+      feed: { overMs: 10 * second, endless: 200 },
       troubles: [{ is: 'transaction', when: { atMs: 5 * second }, requests: 60_000 }],
-      promises: { blocks: 3 },
+      promises: { blocks: 1 },
       full: { troubles: [{ is: 'transaction', when: { atMs: 5 * second }, requests: 400_000 }] },
     },
   ],

@@ -9,7 +9,7 @@ import process, { execPath } from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { HostedClient } from 'hosted-client';
-import { createTracker, type SqlPool, type Tracker } from 'hosted-client/tracking';
+import { createTracker, type SqlPool, type Tracker, type TrackerOptions } from 'hosted-client/tracking';
 import pg from 'pg';
 import { randomFrom } from '../../support/random.ts';
 import { type Cluster, freePort } from '../../tracking/databases.ts';
@@ -98,10 +98,14 @@ export async function openWorld(scenario: Scenario, cluster: Cluster | null, pla
   });
   if (scenario.instant) answerAtOnce(client);
   const isAlone = place.folder !== undefined && scenario.workers > 0;
-  const openTracker = () =>
-    createTracker<Context>({ client, ...openPlace(place), logger: verbose ? console : silent, ...options });
-  const tracker = isAlone || guard ? null : await untilStored(openTracker);
-  const trackers: Tracker<Context>[] = tracker ? [tracker] : [];
+  const trackers: Tracker<Context>[] = [];
+  async function openTracker(more: Partial<TrackerOptions> = {}): Promise<Tracker<Context>> {
+    const logger = verbose ? console : silent;
+    const opened = await createTracker<Context>({ client, ...openPlace(place), logger, ...options, ...more });
+    trackers.push(opened);
+    return opened;
+  }
+  const tracker = isAlone || guard ? null : await untilStored(() => openTracker());
 
   // The database is measured, and not the service.
   function answerAtOnce({ jobs }: HostedClient): void {
@@ -224,17 +228,19 @@ export async function openWorld(scenario: Scenario, cluster: Cluster | null, pla
       late,
       keys,
     },
-    ...{ client, folder, ask: base && asker(base.pool) },
+    ...{ client, openTracker, folder, ask: base && asker(base.pool) },
     /** When the last job was handed over, in ms of this process. */
     lastAt: () => lastAt,
     /** Whether everything has been fed. */
     isFed: false,
+    /** How many jobs have to be handed over. */
+    expected: jobCount - (scenario.feed.endless ?? 0) - (scenario.feed.failing ?? 0),
     /** When the feed of the rest began, and how many polls had found a job pending. */
     rest: { at: 0, pending: 0 },
     async startWork(count = scenario.trackers ?? 1): Promise<void> {
       for (const slot of slots) await start(slot);
       if (scenario.workers > 0) return;
-      for (let more = 1; more < count; more++) trackers.push(await openTracker());
+      for (let more = 1; more < count; more++) await openTracker();
       for (const one of trackers) await one.onCompletion(createHandler(handler, note));
     },
     /** Kills a worker; it is replaced, unless its machine is gone. */
