@@ -101,11 +101,6 @@ export function createDeliveryReports({ report, warn }: Telemetry, clock: Waitin
   };
 }
 
-/** Whether a log line of a client is about deliveries that were rejected or failed. */
-export function isDeliveryLine(line: string): boolean {
-  return /^hosted-client: (?:a callback failed|\d+ deliver)/.test(line);
-}
-
 /** A log line about a failed delivery. It shows no part of an error that the caller's code threw but where it was thrown. */
 function describeFailure({ phase, status, reason, error }: DeliveryFailure): string {
   const text = phase === 'handle' ? `onEvent rejected with ${describeThrown(error)}` : failureTexts[phase];

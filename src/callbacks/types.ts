@@ -59,7 +59,7 @@ export interface ReceiveOptions {
 /** Options of a handler: what it calls, and how much work callbacks may cause. */
 export interface HandlerOptions extends ReceiveOptions {
   /**
-   * Receives each change of a job once: for each job one at a time, in the order of `event.signedAt`. The response is
+   * Receives each change of a job, once unless it fails: for each job one at a time, in the order of `event.signedAt`. The response is
    * sent when it has finished. If it rejects, the response is 500, and the change counts as new when the service
    * redelivers the callback.
    *

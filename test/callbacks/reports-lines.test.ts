@@ -1,7 +1,7 @@
 // The log lines about deliveries that were rejected or failed, and callers' loggers and `onError` that fail.
 
 import { expect, test } from 'vitest';
-import { createDeliveryReports, createFailure, isDeliveryLine } from '../../src/callbacks/reports.js';
+import { createDeliveryReports, createFailure } from '../../src/callbacks/reports.js';
 import { HostedConnectionError } from '../../src/errors/errors.js';
 import { createPlatformClock } from '../../src/runtime/clock.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
@@ -110,7 +110,6 @@ test('each failed delivery has a log line, and the rejected ones are counted in 
 
   expect(lines).toHaveLength(5);
   expect(lines[4]).toMatch(/^hosted-client: 51 deliver.*49 with 401, 2 with 400/);
-  expect(lines.every(isDeliveryLine)).toBe(true);
 });
 
 test('rejected deliveries are counted when a callback is accepted a minute later', async () => {
