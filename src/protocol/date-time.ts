@@ -118,9 +118,8 @@ function startsOfDays(text: string): readonly number[] {
     { year: third, month: second, day: first },
     { year: third, month: first, day: second },
   ];
-  return orders
-    .filter(({ year }) => year.length === 4)
-    .map(({ year, month, day }) => daysTo(Number(year), toMonth(month), Number(day)) * msPerDay);
+  // A year of two digits is long before 1970.
+  return orders.map(({ year, month, day }) => daysTo(Number(year), toMonth(month), Number(day)) * msPerDay);
 }
 
 function toMonth(text: string): number {

@@ -117,7 +117,8 @@ test('statuses that are each a little older do not lead to one that is much olde
 
 test('an older status that comes too often in a row ends a wait, and watch() yields none of them', async () => {
   const replies = [stillPending, stillPending];
-  const older = signedBefore(2_001, passed);
+  // The second status was signed two seconds after the first one.
+  const older = signedBefore(1, passed);
   const { client, clock } = serviceOf((asked, before) => replies[before.length]?.() ?? older(asked, before));
   const seen: string[] = [];
 
@@ -159,12 +160,27 @@ test('a newer status of one job makes none of another job stale, and each wait b
   expect(ends).toEqual([['job-2', 'succeeded'], ['job-1', 'succeeded'], 'succeeded']);
 });
 
+test('statuses whose timestamps are no dates have no order', async () => {
+  const { client, clock } = serviceOf(
+    (asked, before) => {
+      const timestamp = `poll ${before.length}`;
+      const record = before.length < 2 ? pending : passed(asked);
+      return Response.json({ ...record, timestamp, sec_key: sign(timestamp) });
+    },
+    { maxResponseAgeMs: false },
+  );
+
+  const waited = client.jobs.waitForCompletion(job, steady);
+  await clock.advance(10_000);
+
+  expect(await waited).toMatchObject({ state: 'succeeded', signedAt: null });
+});
+
 test('where responses repeat our timestamp, a clock that is set back makes no status stale', async () => {
   const clock = createTestClock();
   let setBackMs = 0;
   const { client } = serviceOf(
     (asked, before) => {
-      setBackMs = 60_000;
       const record = before.length < 2 ? pending : passed(asked);
       return Response.json({ ...record, timestamp: asked.timestamp, sec_key: sign(asked.timestamp) });
     },
@@ -174,7 +190,10 @@ test('where responses repeat our timestamp, a clock that is set back makes no st
     },
   );
 
-  const waited = client.jobs.waitForCompletion(job, { ...steady, maxConsecutiveErrors: 0 });
+  const onPoll = () => {
+    setBackMs = 600_000;
+  };
+  const waited = client.jobs.waitForCompletion(job, { ...steady, maxConsecutiveErrors: 0, onPoll });
   await clock.advance(10_000);
 
   expect((await waited).state).toBe('succeeded');
