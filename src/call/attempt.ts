@@ -39,13 +39,12 @@ export interface TokenBucket {
 }
 
 /**
- * The larger task that a call is part of: a wait, the confirmation of a callback, or a list whose options are invalid. A
- * wait and a confirmation have their own retries, so the call makes only one attempt. It makes a second attempt only if it
- * needs a new signature. The call takes no tokens from the bucket.
+ * Who repeats a call in place of its own retries: a wait, the service that redelivers a callback, or nobody, for a list
+ * whose options are invalid. The call then makes only one attempt, and a second only if it needs a new signature. It takes
+ * no tokens from the bucket.
  */
-export interface PartOf {
-  readonly sent?: null;
-  /** The problems that the task found in its own options: the call reports them, and sends nothing. Null for none. */
+export interface Repeater {
+  /** The problems that it found in its own options: the call reports them, and sends nothing. Null for none. */
   readonly issues: readonly Issue[] | null;
 }
 
@@ -76,8 +75,8 @@ export interface UncheckedCall<Input = unknown, Output = unknown> {
   /** All events of the call have this id. */
   readonly id: number;
   readonly operation: Operation<Input, Output>;
-  /** The larger task that the call is part of, if any. */
-  readonly part: PartOf | undefined;
+  /** Who repeats the call in place of its own retries, if any. */
+  readonly repeater: Repeater | undefined;
   /** The message of the call's trace; null if the channel of calls has no subscriber. */
   readonly message: CallMessage | null;
   /** When the call began, by the monotonic clock; missing if the input was invalid. */

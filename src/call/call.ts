@@ -22,7 +22,7 @@ import {
   factsOf,
   originOf,
   outcomeWithoutResponse,
-  type PartOf,
+  type Repeater,
   type RunningCall,
   type SharedState,
   type UncheckedCall,
@@ -41,7 +41,7 @@ export type Call = <Input, Output>(
   operation: Operation<Input, Output>,
   input: unknown,
   options?: CallOptions,
-  part?: PartOf,
+  repeater?: Repeater,
 ) => ApiPromise<Output>;
 
 /** The parts of a client that its namespaces share. They need checked options. */
@@ -88,11 +88,11 @@ export function createCall(
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
-  return (operation, input, options, part) => {
+  return (operation, input, options, repeater) => {
     telemetry.calls += 1;
     const id = telemetry.calls;
     const run = (message: CallMessage | null) =>
-      runAttempts(() => prepareCall({ id, shared, operation, message, part }, { input, options }), runAttempt);
+      runAttempts(() => prepareCall({ id, shared, operation, message, repeater }, { input, options }), runAttempt);
     return createApiPromise(trace('call', () => describeCall(id, { operation, shared }), run));
   };
 }
@@ -161,16 +161,16 @@ const noOptions = check(checkedOptions, {});
  *
  * @throws {HostedValidationError} with every problem of the input and the options.
  */
-function checkInput<Input, Output>({ operation, part, shared }: UncheckedCall<Input, Output>, given: GivenInput) {
+function checkInput<Input, Output>({ operation, repeater, shared }: UncheckedCall<Input, Output>, given: GivenInput) {
   const { wire } = shared.settings;
   const input = check(operation.request, given.input);
   let options: CheckResult<unknown> = noOptions;
-  if (part && given.options) options = { data: given.options, issues: [] };
+  if (repeater && given.options) options = { data: given.options, issues: [] };
   // If a caller gives ids one by one, the second one is in the place of the options.
   else if (given.options !== undefined && typeof given.input !== 'string')
     options = check(checkedOptions, given.options);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
-  if (part?.issues) throw fail(part.issues);
+  if (repeater?.issues) throw fail(repeater.issues);
   if (input.data === undefined || options.data === undefined) {
     // If the options are not an object, their issue has no path.
     throw fail([...input.issues, ...options.issues.map((issue) => ({ ...issue, path: issue.path || 'options' }))]);

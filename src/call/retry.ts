@@ -42,7 +42,7 @@ export async function runAttempts<Call extends RunningCall, Output>(
       try {
         const output = await runAttempt(attempt);
         call.options.signal?.throwIfAborted();
-        if (call.part === undefined) call.shared.retryTokens.earn();
+        if (call.repeater === undefined) call.shared.retryTokens.earn();
         reportEnd(call, 'ok', attempt);
         return output;
       } catch (error) {
@@ -169,9 +169,9 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt) {
 // happen by chance, and from now on the client signs for another time. In the second case, the service rejected the time
 // that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt) {
-  const { operation, part, shared } = attempt.call;
+  const { operation, repeater, shared } = attempt.call;
   const wasSignedAnew = attempt.history.some(({ isSignedAnew }) => isSignedAnew);
-  if (wasSignedAnew || (isLast(attempt) && part === undefined)) return null;
+  if (wasSignedAnew || (isLast(attempt) && repeater === undefined)) return null;
   const isRepeatable = assumedRepeatable[operation.name] || !error.mayHaveActed;
   const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
   return isReflected(error) || (isTimeCorrected && isRepeatable) ? { delayMs: 0, isSignedAnew: true } : null;
@@ -189,7 +189,7 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt) {
 }
 
 function isLast({ number, call }: Attempt): boolean {
-  const maxRetries = call.part ? 0 : (call.options.maxRetries ?? call.shared.settings.maxRetries);
+  const maxRetries = call.repeater ? 0 : (call.options.maxRetries ?? call.shared.settings.maxRetries);
   return number > maxRetries;
 }
 

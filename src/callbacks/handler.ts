@@ -61,7 +61,7 @@ export function createReceiver({ call, settings, telemetry }: Started) {
     memory: createMemoryGuard(clock),
     /** Fetches job status with history, without retries: if this fails, the callback is redelivered. */
     fetchStatus: ({ userId, jobId }: JobRef) =>
-      call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null, issues: null }),
+      call(jobStatus, { userId, jobId, history: true }, undefined, { issues: null }),
   };
 }
 

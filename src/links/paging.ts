@@ -7,7 +7,7 @@
  */
 
 import type { CallResult } from '../call/api-promise.js';
-import type { PartOf } from '../call/attempt.js';
+import type { Repeater } from '../call/attempt.js';
 import { HostedResponseError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
@@ -22,7 +22,7 @@ export type FetchedPage = CallResult<DecodedPage>;
 /** The source of a list's pages. */
 export interface PageSource {
   readonly firstPage: FirstPage;
-  readonly fetch: (query: unknown, options: CallOptions | undefined, part?: PartOf) => Promise<FetchedPage>;
+  readonly fetch: (query: unknown, options: CallOptions | undefined, repeater?: Repeater) => Promise<FetchedPage>;
 }
 
 /** A page with its place in a walk. */

@@ -3,7 +3,7 @@
 import { generateKeyPairSync, type KeyObject, sign as nodeSign } from 'node:crypto';
 import { ed25519, type HostedEvent, HostedSignatureError, hmacSha256, type Signer } from 'hosted-client';
 import { expect, test } from 'vitest';
-import type { PartOf } from '../../src/call/attempt.js';
+import type { Repeater } from '../../src/call/attempt.js';
 import {
   apiKey,
   clientOf,
@@ -40,7 +40,7 @@ const unavailable: Reply = () => Response.json({}, { status: 503, headers: { 're
 const honest: Reply = () =>
   Response.json(signed({ job_complete: false }, { timestamp: new Date(now - 7).toISOString() }));
 
-const task: PartOf = { issues: null };
+const task: Repeater = { issues: null };
 const strictly = { wire: { echoesTimestamp: false } };
 
 // One request ---------------------------------------------------------------
@@ -442,9 +442,9 @@ test('what is part of something larger neither pays into nor takes from what an 
     () => (isUp ? Response.json(signed({ job_complete: false })) : Response.json({}, { status: 503 })),
     { wire: { echoesTimestamp: true } },
   );
-  const requestsOf = async (count: number, part?: PartOf) => {
+  const requestsOf = async (count: number, repeater?: Repeater) => {
     const before = sent.length;
-    for (let made = 0; made < count; made++) await poll(part).catch(() => undefined);
+    for (let made = 0; made < count; made++) await poll(repeater).catch(() => undefined);
     return sent.length - before;
   };
 

@@ -1,7 +1,7 @@
 /** Calls that are made as parts of something larger, as a wait and the confirmation of a callback make them. */
 
 import type { HostedClientOptions } from 'hosted-client';
-import type { PartOf } from '../../src/call/attempt.js';
+import type { Repeater } from '../../src/call/attempt.js';
 import { createCall } from '../../src/call/call.js';
 import { createClockSkew } from '../../src/call/clock-skew.js';
 import { createTelemetry } from '../../src/events.js';
@@ -22,7 +22,7 @@ export function partsOf(replies: Reply | readonly Reply[], options: Partial<Host
   });
   const query = { userId: 'user-1', jobId: 'job-1' };
   return {
-    poll: (part?: PartOf) => call(jobStatus, query, undefined, part).withResponse(),
+    poll: (repeater?: Repeater) => call(jobStatus, query, undefined, repeater).withResponse(),
     sent: service.sent,
   };
 }
