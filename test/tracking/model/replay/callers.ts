@@ -57,7 +57,7 @@ export function createCallerTakers(stage: Stage): Takers {
     },
     async adopt() {
       const [counted] = await database.run(statements.countJobs, [JSON.stringify([linkKey])]);
-      if (counted?.has_heard === true) await database.run(statements.adopt, [linkKey]);
+      if (counted?.has_heard === 'true') await database.run(statements.adopt, [linkKey]);
     },
     async forget() {
       await update("ended_at = ended_at - interval '1 year'");
