@@ -93,10 +93,11 @@ export const scenarios: Readonly<Record<string, readonly Scenario[]>> = {
           options: {},
           feed: {
             overMs: 0,
-            pendingMs: [Number.POSITIVE_INFINITY, 45 * second],
+            pendingMs: [Number.POSITIVE_INFINITY, 42 * second],
             deadlinesMs: [45 * second, 45 * second + spreadMs],
           },
-          troubles: [{ is: 'outage', fault, when: { atMs: 44_900 }, forMs: minute }],
+          // They end in the outage, before the first deadline.
+          troubles: [{ is: 'outage', fault, when: { atMs: 40 * second }, forMs: 65 * second }],
           promises: { lastMs: 3 * minute },
         }),
       ),
@@ -184,7 +185,7 @@ export const scenarios: Readonly<Record<string, readonly Scenario[]>> = {
       },
       feed: { overMs: 10 * second, endless: 200 },
       troubles: [{ is: 'transaction', when: { atMs: 5 * second }, requests: 60_000 }],
-      promises: { blocks: 1 },
+      promises: { blocks: 3 },
       full: { troubles: [{ is: 'transaction', when: { atMs: 5 * second }, requests: 400_000 }] },
     },
   ],

@@ -196,7 +196,8 @@ export async function openWorld(scenario: Scenario, cluster: Cluster | null, pla
     counts.handed += 1;
     lastAt = performance.now();
     late.ends.push(at - (service.endsAt[n] ?? 0));
-    late.found.push(at - (service.foundAt[n] ?? 0));
+    const foundAt = service.foundAt[n];
+    if (foundAt) late.found.push(at - foundAt);
   }
 
   function readDelivered(): void {
