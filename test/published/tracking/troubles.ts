@@ -134,11 +134,10 @@ const makers: Makers = {
         }
       }
     }
-    let forgotten = 0;
-    for (const jobId of accepted) {
-      const isThere = service.asked.has(jobId) || (await tracker.get({ userId: 'nobody', jobId })) !== null;
-      if (!isThere) forgotten += 1;
-    }
+    const isKept = async (jobId: string) =>
+      service.asked.has(jobId) || (await tracker.get({ userId: 'nobody', jobId })) !== null;
+    const kept = await Promise.all([...accepted].map(isKept));
+    const forgotten = kept.filter((is) => !is).length;
     stdout.write(
       `${accepted.size} invented jobs were accepted, ${service.asked.size} asked about, ${forgotten} forgotten\n`,
     );
