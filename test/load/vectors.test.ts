@@ -89,6 +89,18 @@ async function byteSigners() {
     ...(await original<typeof import('../../src/signing/keys.js')>()),
     findApiKeyIssues: () => [],
   }));
+  // Node encodes the text of an HMAC itself.
+  vi.doMock('../../src/runtime/node-crypto.js', async (original) => {
+    const { platformCrypto } = await original<typeof import('../../src/runtime/node-crypto.js')>();
+    const crypto = platformCrypto();
+    const createHmac = (algorithm: 'sha256', key: never) => ({
+      update: (text: string) => crypto?.createHmac(algorithm, key).update(Buffer.from(text, 'latin1')),
+    });
+    return {
+      platformCrypto: () =>
+        crypto && new Proxy(crypto, { get: (of, name: never) => (name === 'createHmac' ? createHmac : of[name]) }),
+    };
+  });
   const { ed25519: ofBytes } = await import('../../src/signing/ed25519.js');
   const { hmacSha256: macOfBytes } = await import('../../src/signing/hmac-sha256.js');
   return { ed25519: ofBytes, hmacSha256: macOfBytes };
@@ -97,6 +109,7 @@ async function byteSigners() {
 afterEach(() => {
   vi.unstubAllGlobals();
   vi.doUnmock('../../src/signing/keys.js');
+  vi.doUnmock('../../src/runtime/node-crypto.js');
   vi.resetModules();
 });
 
