@@ -115,8 +115,8 @@ onOneDatabase((database) => {
     for (let n = 0; n < 8; n++) await tracker.receive(bodyOf(n));
     const refused = other.receive(bodyOf(8));
 
-    await expect(refused).rejects.toMatchObject({ code: 'signature', reason: 'replayed', retryable: true });
-    await expect(other.receive(bodyOf(7))).resolves.toMatchObject({ repeat: false });
+    await expect(refused).rejects.toMatchObject({ code: 'signature', reason: 'mismatch', retryable: true });
+    await expect(other.receive(bodyOf(7))).resolves.toMatchObject({ jobId: 'job-7' });
     expect((await tracker.stats()).heard).toBe(8);
     // What was polled does not wait any more.
     await world.rows('update TRACKED set polls = 1');

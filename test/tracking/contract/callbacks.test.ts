@@ -17,13 +17,13 @@ onEachPlace((createWorld) => {
 
     const event = await tracker.receive(await (await world.service.jobs.callback(job)).text());
 
-    expect(event).toMatchObject({ ...job, repeat: false });
+    expect(event).toMatchObject({ ...job, isFinal: true });
     await world.until(() => completions.length === 1);
     // One look, and one before the delivery.
     expect(world.service.requests.length).toBe(requests + 2);
     await world.until(async () => (await tracker.get(job))?.state === 'done');
     expect(await tracker.receive(await (await world.service.jobs.callback(job)).text())).toMatchObject({
-      repeat: true,
+      isFinal: true,
     });
   });
 
@@ -131,7 +131,7 @@ onEachPlace((createWorld) => {
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     await expect(tracker.receive(bodyOf(most + 1))).rejects.toMatchObject({
       code: 'signature',
-      reason: 'replayed',
+      reason: 'mismatch',
       retryable: true,
     });
     expect((await tracker.stats()).heard).toBe(most);
