@@ -20,9 +20,9 @@ import {
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { HostedConfigError } from '../errors/errors.js';
-import { canLockFiles, lockFile } from '../runtime/file-lock.js';
-import { isOpenToOthers, narrow } from '../runtime/private-files.js';
-import { quoteForShell } from '../runtime/shell.js';
+import { canLockFiles, lockFile } from '../local/file-lock.js';
+import { isOpenToOthers, narrow } from '../local/private-files.js';
+import { quoteForShell } from '../local/shell.js';
 import { type KeptState, readKeptState } from './kept-state.js';
 import { createConfigError } from './options.js';
 

@@ -4,8 +4,8 @@
  * @module
  */
 
+import { quoteForShell } from '../local/shell.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
-import { quoteForShell } from '../runtime/shell.js';
 import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturePropertyOf } from '../testing/authenticate.js';
 import type { SigningFacts } from './signing-mistakes.js';

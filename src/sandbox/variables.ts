@@ -5,8 +5,8 @@
  * @module
  */
 
+import { quoteForShell } from '../local/shell.js';
 import type { Environment } from '../options.js';
-import { quoteForShell } from '../runtime/shell.js';
 
 /** The URLs of a sandbox, and the key of a client. */
 export interface Connection {

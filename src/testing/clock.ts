@@ -4,8 +4,8 @@
  * @module
  */
 
+import { acceptParticipants, type Participant } from '../local/clock-participants.js';
 import type { Clock } from '../runtime/clock.js';
-import { acceptParticipants, type Participant } from '../runtime/clock-participants.js';
 import { createDueQueue, type Due } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 

@@ -5,8 +5,8 @@
  */
 
 import { optionsOf } from '../client.js';
+import { joinClock } from '../local/clock-participants.js';
 import { createWaitingClock } from '../runtime/clock.js';
-import { joinClock } from '../runtime/clock-participants.js';
 import { createContext, createLog } from './context.js';
 import { createMemoryStorage } from './memory/storage.js';
 import { readTestOptions, type TestTrackerOptions } from './options.js';

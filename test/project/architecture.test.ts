@@ -97,6 +97,7 @@ const order = [
   'validation',
   'errors',
   'protocol',
+  'local',
   'runtime',
 ];
 
@@ -277,10 +278,10 @@ test('nothing outside tracking imports it, but a command that loads it when it r
   expect(importers[0]?.text).not.toMatch(/^import (?!type )[^;]*tracking\/index/m);
 });
 
-test('the main entry reaches neither the sandbox nor testing nor msw', () => {
+test('the main entry reaches neither the sandbox nor testing nor msw, and nothing that only these share', () => {
   const reached = reachedFrom('index.ts');
 
-  expect([...reached].filter((path) => isApart(path))).toEqual([]);
+  expect([...reached].filter((path) => isApart(path) || path.startsWith('local/'))).toEqual([]);
   expect([...reached].filter((path) => importersOf('msw').includes(path))).toEqual([]);
 });
 

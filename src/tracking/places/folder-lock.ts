@@ -5,10 +5,10 @@
  * @module
  */
 
+import { canLockFiles, lockFile } from '../../local/file-lock.js';
+import { type FileStatus, isOfAnotherUser, isOpenToOthers, narrow } from '../../local/private-files.js';
+import { quoteForShell } from '../../local/shell.js';
 import { builtinModule } from '../../runtime/builtin-module.js';
-import { canLockFiles, lockFile } from '../../runtime/file-lock.js';
-import { type FileStatus, isOfAnotherUser, isOpenToOthers, narrow } from '../../runtime/private-files.js';
-import { quoteForShell } from '../../runtime/shell.js';
 import { HostedStorageError } from '../storage-error.js';
 
 /** The functions of Node's `fs` that are used. Bun has them too. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from './clock.js';
+import type { Clock } from '../runtime/clock.js';
 
 /** Code that works when its sleeps end. */
 export interface Participant {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptParticipants, joinClock } from '../../src/runtime/clock-participants.js';
+import { acceptParticipants, joinClock } from '../../src/local/clock-participants.js';
 
 test('code that joins a clock works on a clock of its own, or on the same one where no participants are known', () => {
   const participant = { isIdle: () => true, hasCalled: () => false };

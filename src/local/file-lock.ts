@@ -5,7 +5,7 @@
  * @module
  */
 
-import { builtinModule } from './builtin-module.js';
+import { builtinModule } from '../runtime/builtin-module.js';
 import { type FileStatus, isOpenToOthers, narrow } from './private-files.js';
 
 interface SqliteDatabase {

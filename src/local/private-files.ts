@@ -5,7 +5,7 @@
  * @module
  */
 
-import { builtinModule } from './builtin-module.js';
+import { builtinModule } from '../runtime/builtin-module.js';
 
 /** The part of a file's status that is used. */
 export interface FileStatus {
