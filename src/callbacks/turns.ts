@@ -53,7 +53,12 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
       begin = resolve;
     });
     const hints = new Set<CallbackHint>();
-    const turn: WaitingTurn<Result> = { hints, place: null, begins, ends: start() };
+    const leaveQueue = () => {
+      if (waiting.get(job) === turn) waiting.delete(job);
+      begin();
+    };
+    // If the turn fails before it begins, the next delivery takes another.
+    const turn: WaitingTurn<Result> = { hints, place: null, begins, ends: start().finally(leaveQueue) };
     // If all deliveries have left, no other code handles a rejection.
     turn.ends.catch(() => undefined);
     waiting.set(job, turn);
@@ -64,8 +69,7 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
       if (hints.size === 0) throw createBusyError();
       turn.place = queue.enter(job, maxConfirmations, timesOf(hints));
       let hasPlace = await turn.place.begins;
-      close(turn, job);
-      begin();
+      leaveQueue();
       let letGo = () => {};
       const held = new Promise<void>((resolve) => {
         letGo = resolve;
@@ -105,11 +109,6 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
     }
   }
 
-  /** Lets no more deliveries join a turn. */
-  function close(turn: WaitingTurn<Result>, job: string): void {
-    if (waiting.get(job) === turn) waiting.delete(job);
-  }
-
   return {
     /**
      * Joins the job's waiting turn, or creates one that does `run`. Resolves with what the turn comes to.
@@ -125,7 +124,7 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
       } catch (error) {
         turn.hints.delete(hint);
         if (turn.hints.size === 0) {
-          close(turn, job);
+          if (waiting.get(job) === turn) waiting.delete(job);
           turn.place?.cancel();
         }
         throw error;

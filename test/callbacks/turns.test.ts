@@ -3,6 +3,7 @@
 import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { createRequestQueue } from '../../src/callbacks/request-queue.js';
+import { createTurns } from '../../src/callbacks/turns.js';
 import { createWaitingClock } from '../../src/runtime/clock.js';
 import { now } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
@@ -236,4 +237,21 @@ test('two requests about one job that wait for a place are sent a second apart, 
   await asked;
 
   expect(sent).toEqual([0, 100, 1_100]);
+});
+
+test('after a turn that could not wait for a place, the next delivery takes another', async () => {
+  const clock = createWaitingClock(createTestClock(now));
+  const queue = createRequestQueue(clock);
+  let fails = true;
+  const enter: typeof queue.enter = (...given) => {
+    if (fails) throw new Error('the clock failed');
+    return queue.enter(...given);
+  };
+  const turns = createTurns<string>(clock, { ...queue, enter }, 1);
+  const hint = { userId: 'user-1', jobId: 'job-1', linkId: null, isFinal: true, signedAt: new Date(now) };
+
+  await expect(turns.take('job-1', hint, async () => 'first')).rejects.toThrow('the clock failed');
+  fails = false;
+
+  expect(await turns.take('job-1', hint, async () => 'second')).toBe('second');
 });
