@@ -42,13 +42,25 @@ export function isTooOld(
   return !wire.echoesTimestamp && signedAt.getTime() < hintedAt.getTime() - assumedMaxHintLeadMs;
 }
 
+/** How much later than its signed time a hint may have been signed: the service may cut its times off at the second. */
+function cutOffMs({ signedAt }: CallbackHint): number {
+  return signedAt.getTime() % 1_000 === 0 ? 999 : 0;
+}
+
+/**
+ * How long to wait, in ms, before the status is asked for again: so long that a change between the two was signed more than
+ * two seconds after the first.
+ */
+export function againAfterMs(hint: CallbackHint): number {
+  return assumedSettlingMs + cutOffMs(hint) + 1;
+}
+
 /**
  * Whether a status that was handed over before answers a hint. Its content may lag behind its signature, so it does only
- * if it was signed some time after the hint. A time without a fraction may have been cut off at the second.
+ * if it was signed some time after the hint.
  */
 export function answersHint({ signedAt }: Pick<JobEvent, 'signedAt'>, hint: CallbackHint, { wire }: Settings): boolean {
-  const hintedAt = hint.signedAt.getTime();
-  const latest = hintedAt % 1_000 === 0 ? hintedAt + 999 : hintedAt;
+  const latest = hint.signedAt.getTime() + cutOffMs(hint);
   return !wire.echoesTimestamp && signedAt.getTime() >= latest + assumedSettlingMs;
 }
 

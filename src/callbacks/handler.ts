@@ -24,7 +24,7 @@ import { createPlatformClock, durationSince } from '../runtime/clock.js';
 import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
 import { createAdmission } from './admission.js';
 import { callbackFacts, createBusyError, createLimitError } from './callback-errors.js';
-import { answersHint, createEvent, createOldError, digestOfJob, isTooOld } from './confirm.js';
+import { againAfterMs, answersHint, createEvent, createOldError, digestOfJob, isTooOld } from './confirm.js';
 import { createGuardCalls } from './guard.js';
 import { createIntake } from './intake.js';
 import { createMemoryGuard } from './memory-guard.js';
@@ -152,8 +152,7 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
   async function runTurn(job: string, turn: Turn): Promise<TurnResult> {
     const first = await confirm(job, turn, 'first');
     if (!first.mayLag) return first;
-    // A millisecond more, so that a change between the two was signed more than two seconds after the first.
-    await clock.sleep(assumedSettlingMs + 1);
+    await clock.sleep(againAfterMs(turn.hint));
     return confirm(job, turn, 'second');
   }
 
@@ -184,8 +183,9 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
   }
 
   async function handOver(job: string, event: JobEvent, status: JobStatus, turn: Turn): Promise<DeliveryResult> {
-    const cancelTimer = clock.setTimer(settings.leaseMs, turn.letGo);
+    let cancelTimer = () => {};
     try {
+      cancelTimer = clock.setTimer(settings.leaseMs, turn.letGo);
       // A copy, because the caller may change it.
       await onEvent({ ...event, signedAt: new Date(event.signedAt) }, status);
     } catch (error) {

@@ -42,13 +42,23 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
   // When the last request for a job was sent, the earliest first.
   const sentAt = new Map<string, number>();
 
+  /** The last reading of the clock. If a caller's clock fails, no time has passed, so that no request is lost. */
+  let readAt = 0;
+
+  function elapsed(): number {
+    try {
+      readAt = clock.elapsed();
+    } catch {}
+    return readAt;
+  }
+
   function waitMsOf(job: string): number {
-    return Math.ceil(Math.max(0, (sentAt.get(job) ?? Number.NEGATIVE_INFINITY) + minIntervalMs - clock.elapsed()));
+    return Math.ceil(Math.max(0, (sentAt.get(job) ?? Number.NEGATIVE_INFINITY) + minIntervalMs - elapsed()));
   }
 
   function remember(job: string): void {
     sentAt.delete(job);
-    sentAt.set(job, clock.elapsed());
+    sentAt.set(job, elapsed());
     for (const oldest of sentAt.keys()) {
       if (waitMsOf(oldest) > 0) return;
       sentAt.delete(oldest);
@@ -95,7 +105,6 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
         next.queueUp();
         continue;
       }
-      // If the caller's clock throws, no place is taken.
       remember(next.job);
       inFlight += 1;
       next.begin(true);
@@ -117,8 +126,13 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTim
       function queueUp(): void {
         const waitMs = waitMsOf(job);
         if (waitMs > 0) {
-          cancelTimer = clock.setTimer(waitMs, queueUp);
-          return;
+          try {
+            cancelTimer = clock.setTimer(waitMs, queueUp);
+            return;
+          } catch {
+            // Without a timer, the request is sent early.
+            sentAt.delete(job);
+          }
         }
         item.isQueued = true;
         for (const time of item.times) put(item, time);

@@ -81,9 +81,9 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
         if (!hasPlace || hint === undefined) throw createBusyError();
         return await run({ hints: joined, hint, begunAt: clock.elapsed(), ask, letGo });
       } finally {
-        if (hasPlace) queue.release();
         letGo();
         if (running.get(job) === held) running.delete(job);
+        if (hasPlace) queue.release();
       }
 
       async function ask<T>(request: () => Promise<T>): Promise<T> {

@@ -41,7 +41,7 @@ const sequences: readonly Sequence[] = [
   [
     'known: a time without a fraction may have been up to a second later',
     begins('known'),
-    `${asked}, 2001 ask, 2001 begin, 2001 200 repeat`,
+    `${asked}, 3000 ask, 3000 begin, 3000 200 repeat`,
     [{ at: -2_678 }],
   ],
   [

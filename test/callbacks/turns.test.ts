@@ -255,3 +255,43 @@ test('after a turn that could not wait for a place, the next delivery takes anot
 
   expect(await turns.take('job-1', hint, async () => 'second')).toBe('second');
 });
+
+/** Turns whose clock fails at one reading: the `failsAt`-th that is counted. */
+function startFailing(maxConfirmations: number) {
+  const test = createTestClock(now);
+  let failsAt = 0;
+  const read = () => {
+    failsAt -= 1;
+    if (failsAt === 0) throw new Error('the clock failed');
+    return test.now();
+  };
+  const clock = createWaitingClock({ ...test, now: read });
+  const turns = createTurns<string>(clock, createRequestQueue(clock), maxConfirmations);
+  const hint = { userId: 'user-1', jobId: 'job-1', linkId: null, isFinal: true, signedAt: new Date(now) };
+  const ask = () => turns.take('job-1', hint, (turn) => turn.ask(async () => 'asked')).catch(() => 'failed');
+  const failAt = (reading: number) => {
+    failsAt = reading;
+  };
+  return { ask, advance: test.advance, failAt };
+}
+
+test('a clock that fails once blocks no job, and its error is not stray', async () => {
+  for (let reading = 1; reading <= 6; reading++) {
+    const { ask, advance, failAt } = startFailing(10);
+    expect(await ask()).toBe('asked');
+    const second = ask();
+    await advance(500);
+
+    failAt(reading);
+    // Deliveries that keep coming join the turn that waits.
+    for (let count = 0; count < 10; count++) {
+      void ask();
+      await advance(4_000);
+    }
+    await second;
+
+    const last = ask();
+    await advance(4_000);
+    expect(await last).toBe('asked');
+  }
+});
