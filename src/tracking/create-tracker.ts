@@ -17,9 +17,9 @@ import type { Json } from './types.js';
 import { createWorkingTracker } from './working-tracker.js';
 
 /**
- * Creates a tracker. The tracker follows jobs. For each tracked job, it hands over one completion to your handler. A
- * completion is handed over at least once, even if processes are killed, and its key never changes. The jobs are stored
- * in PostgreSQL or in a folder.
+ * Creates a tracker. The tracker follows jobs. When a tracked job ends, it hands over a completion to your handler, and
+ * another one each time the verdict changes after that. A completion is handed over at least once, even if processes are
+ * killed, and its key never changes. The jobs are stored in PostgreSQL or in a folder.
  *
  * @param options - The client, the place of the tables, and the settings for following jobs.
  * @returns The tracker. It begins to work when `onCompletion` is called.

@@ -19,10 +19,12 @@ const anyTask = 'use the tracker';
 /**
  * The database of a tracker cannot be used. `reason` says why:
  * - `unreachable`: the database does not respond, or it responds with an error. `cause.code` is the SQLSTATE or the
- *   code of the connection error. For a folder: its files are damaged, or other users of the machine may use it; then
- *   `retryable` is false.
+ *   code of the connection error. `retryable` is false if a later attempt would fail, too: the role or its password was
+ *   refused, the database does not exist, or its encoding is neither UTF8 nor SQL_ASCII. For a folder: its files are
+ *   damaged, other users of the machine may use it, or another major version of PGlite created it.
  * - `locked`: another process, or another tracker of this process, uses the folder.
- * - `not_migrated`: tables of the tracker are missing, or belong to an older version.
+ * - `not_migrated`: tables of the tracker are missing, belong to an older version, or may not be created or changed by
+ *   this role; or the table `fleet` was emptied, or row level security hides rows from this role.
  * - `newer`: the tables belong to a newer version of this package.
  * - `peer_missing`: a package is not installed.
  */

@@ -154,8 +154,8 @@ export interface Tracker<C extends Json = Json> {
      */
     handler: (completion: Completion<C>) => void | Promise<void>;
     /**
-     * How long new work is taken, in milliseconds. Requests that run then may take up to 20 seconds more, and handlers up
-     * to `handlerTimeoutMs`.
+     * How long new work is taken, in milliseconds. Requests and handlers that run then have 20 seconds to end. After that,
+     * requests are broken off, and the signals of handlers abort.
      */
     forMs: number;
     /** Ends the work at once: requests are broken off, and the signals of handlers abort. */
@@ -185,7 +185,8 @@ export interface Tracker<C extends Json = Json> {
     after?: string;
   }): Promise<readonly DeadLetter<C>[]>;
   /**
-   * Hands dead letters over again. Each one keeps its key, and may again be handed over `maxAttempts` times.
+   * Hands dead letters over again, each up to `maxAttempts` times. A dead letter keeps its key, unless its verdict has
+   * changed: then it is handed over as the next revision, with a key of its own.
    *
    * @param keys - The keys of the dead letters, or `'all'`.
    * @returns How many dead letters are handed over again.

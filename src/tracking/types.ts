@@ -220,8 +220,8 @@ export interface TrackerStats {
   readonly requestsSent: number;
   /**
    * A problem that affects all jobs, such as a wrong key or an outage. During a problem, only one job at a time is
-   * polled. The code `'paused'` means that the service has requested a pause: see `pausedUntil`. `'newer'` means that the
-   * tables are newer than this process can use, so that this process takes no work. Null if there is no problem. A problem
+   * polled. The code `'paused'` means that the service has requested a pause, during which no job is polled: see
+   * `pausedUntil`. `'newer'` means that the tables are newer than this process can use, so that this process takes no work. Null if there is no problem. A problem
    * of the database is not stored in the database: it is an event and a log line of the process that meets it.
    */
   readonly problem: {
