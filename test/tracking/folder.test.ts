@@ -247,6 +247,30 @@ test('a folder has one lock by each of its paths', async () => {
   expect(await errorOf(link)).toMatchObject({ reason: 'locked' });
 });
 
+test('a folder stays locked when the file beside it is deleted', () => {
+  const folder = join(makeParent(), 'jobs');
+  const { unlock } = lockFolder(folder);
+  fs.rmSync(`${folder}.lock`);
+
+  for (let attempt = 1; attempt <= 2; attempt++)
+    expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ reason: 'locked' }));
+
+  const other = spawnSync(process.execPath, [...process.execArgv, '-e', lockByHand(folder)], { encoding: 'utf8' });
+  expect(other.stdout).toBe('database is locked');
+  unlock();
+  lockAndUnlock(folder);
+});
+
+/** A program that takes the lock in the folder, as another process would. */
+function lockByHand(folder: string): string {
+  return `const { DatabaseSync } = require('node:sqlite');
+    try {
+      new DatabaseSync(${JSON.stringify(join(folder, 'hosted-client.lock'))}).exec('BEGIN EXCLUSIVE');
+    } catch (error) {
+      process.stdout.write(error.message);
+    }`;
+}
+
 test('a folder that was rejected is not locked', async () => {
   const folder = makeFolder(0o755);
   await errorOf(folder);

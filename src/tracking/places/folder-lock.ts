@@ -1,6 +1,7 @@
 /**
  * Makes a folder the tracker's own: no other user of the machine may use it, and no other process. PGlite opens a
- * folder even if another process has it open, and then both processes lose data. The locked file is beside the folder.
+ * folder even if another process has it open, and then both processes lose data. A file beside the folder is locked
+ * before anything is changed in the folder, and then a file in it, so that the lock holds if the file beside it is deleted.
  *
  * @module
  */
@@ -47,14 +48,21 @@ export function lockFolder(folder: string): LockedFolder {
   const path = makeFolder(files, folder);
   // This comes before the lock, so that nothing is left beside a folder that is rejected.
   assertUsable(files, path);
-  const unlock = lock(files, path);
+  const unlockBeside = lock(files, `${path}.lock`);
   try {
     makePrivate(files, path);
+    const unlockInside = lock(files, `${path}/hosted-client.lock`);
+    return {
+      path,
+      unlock() {
+        unlockInside();
+        unlockBeside();
+      },
+    };
   } catch (error) {
-    unlock();
+    unlockBeside();
     throw error;
   }
-  return { path, unlock };
 }
 
 const unusable = 'the folder cannot be created or locked: the folder and its parent folder must be writable';
@@ -72,8 +80,7 @@ function makeFolder(files: Files, folder: string): string {
   }
 }
 
-function lock(files: Files, path: string): () => void {
-  const file = `${path}.lock`;
+function lock(files: Files, file: string): () => void {
   let locked: ReturnType<typeof lockFile>;
   try {
     const status = files.lstatSync(file, { throwIfNoEntry: false });
