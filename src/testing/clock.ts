@@ -26,10 +26,13 @@ interface Timer extends Due {
 
 const activities = new WeakMap<Clock, Activity>();
 
-// The platform's timers are read when this module loads. So `advance` also works if a test runner later replaces them
-// with fake timers.
-const { setTimeout: startTimer } = globalThis;
-const { setImmediate: afterThisTurn } = globalThis as { setImmediate?: (act: () => void) => unknown };
+type AfterTurn = (act: () => void) => unknown;
+
+// The function is chosen when this module loads. So `advance` also works if a test runner replaces it later. If a runner
+// has replaced it before (the fake timers of vitest, jest and sinon have a mark), messages do the same.
+const { setImmediate: immediate } = globalThis as { setImmediate?: AfterTurn };
+const isReal = immediate !== undefined && !('clock' in immediate || '_isMockFunction' in immediate);
+const afterThisTurn: AfterTurn = isReal ? immediate : postMessage;
 
 /** How many consecutive event-loop turns must be idle before time moves on. */
 const idleTurns = 4;
@@ -205,7 +208,15 @@ async function areIdle(participants: ReadonlySet<Participant | null>): Promise<b
 async function runReadyTasks(): Promise<void> {
   await crypto.subtle.digest('SHA-256', new Uint8Array());
   await new Promise<void>((resolve) => {
-    if (afterThisTurn === undefined) startTimer(resolve, 0);
-    else afterThisTurn(resolve);
+    afterThisTurn(resolve);
   });
+}
+
+function postMessage(act: () => void): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    act();
+  };
+  port2.postMessage(null);
 }
