@@ -356,6 +356,18 @@ describe('damaged files', () => {
     },
   );
 
+  test('a folder of another major version is named with both, and is not damaged', async () => {
+    const folder = copyWith('PG_VERSION', 0);
+    fs.writeFileSync(join(folder, 'PG_VERSION'), '16\n');
+
+    const error = await errorOf(folder);
+
+    expect(error).toMatchObject({ reason: 'unreachable', retryable: false });
+    const [major] = fs.readFileSync(join(whole, 'PG_VERSION'), 'utf8').split('\n');
+    expect(error.message).toContain(`is of PostgreSQL 16, and the installed PGlite is PostgreSQL ${major}`);
+    expect(error.message).not.toContain('delete');
+  });
+
   test('a full disk is not taken for damage', async () => {
     const folder = copyWith(wal, 0);
     replaceInFs({ statfsSync: () => ({ bavail: 100, bsize: 4_096 }) });

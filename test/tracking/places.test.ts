@@ -88,7 +88,24 @@ const places: readonly (readonly [string, string[], (world: World) => Promise<Pl
       }),
     }),
   ],
+  ['a pool of two', ['postgresql'], async () => ({ pool: createPool(database.connectionString) })],
+  [
+    'a role limited to three connections',
+    ['postgresql'],
+    async (world) => {
+      const connectionString = await createRole(database, roleOf(world));
+      await database.pool.query(`alter role ${roleOf(world)} connection limit 3`);
+      return { pool: createPool(connectionString) };
+    },
+  ],
 ];
+
+/** A pool of two connections, which ends with the test. */
+function createPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 20_000 });
+  onTestFinished(() => pool.end());
+  return pool;
+}
 
 for (const [name, tags, open] of places) {
   test(`a tracker and a replay guard work with ${name}`, { tags }, async () => {
