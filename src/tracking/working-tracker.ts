@@ -28,7 +28,7 @@ import { createFollower } from './poll/follow.js';
 import { createHealth } from './poll/health.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize, requestMs } from './rules.js';
-import { assertThere, assertUsable } from './schema/versions.js';
+import { assertFits, assertThere } from './schema/versions.js';
 import { longStatementMs, type Sql } from './sql.js';
 import { toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
@@ -278,7 +278,9 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   async function checkTables(): Promise<void> {
-    assertUsable((await database.run(statements.compare))[0]);
+    const [row] = await database.run(statements.compare);
+    assertThere(row);
+    assertFits(row);
   }
 
   /** Logs and reports tables that are newer. A process that works finds them with each batch of polls. */

@@ -1,8 +1,11 @@
 // What the application, the role and the database around a tracker may have set.
 
-import { createTracker } from 'hosted-client/tracking';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createTracker, migrateTracking } from 'hosted-client/tracking';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createRole, grantRights } from '../support/postgresql-places.ts';
 import { type Cluster, startCluster } from './databases.ts';
 import { createWorld, startWorker, until } from './world.ts';
 
@@ -24,6 +27,10 @@ describe('in company', { tags: ['postgresql'] }, () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster();
+    const rules = join(cluster.folder, 'data', 'pg_hba.conf');
+    writeFileSync(rules, `host all guarded 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`);
+    await cluster.pool.query("create role guarded login password 'right'");
+    await cluster.pool.query('select pg_reload_conf()');
   });
   afterAll(() => cluster.close());
   const urlOf = (name: string) => cluster.connectionString.replace(/postgres$/, name);
@@ -67,6 +74,16 @@ describe('in company', { tags: ['postgresql'] }, () => {
   test.each([
     ['a database that does not exist', () => urlOf('missing'), 'the database does not exist (3D000)'],
     ['another encoding', () => urlOf('latin'), 'the database has the encoding LATIN1: use one with the encoding UTF8'],
+    [
+      'a refused password',
+      () => urlOf('postgres').replace('tracker@', 'guarded:planted@'),
+      'the database refused the role or its password (28P01)',
+    ],
+    [
+      'a refused role',
+      () => urlOf('postgres').replace('tracker@', 'unknown@'),
+      'the database refused the role (28000)',
+    ],
   ])('%s is named, and not tried again', async (_, connectionString, message) => {
     await cluster.pool.query("select 1 from pg_database where datname = 'latin'").then(async ({ rows }) => {
       if (rows.length > 0) return;
@@ -82,6 +99,22 @@ describe('in company', { tags: ['postgresql'] }, () => {
       retryable: false,
       message: `Cannot create a tracker: ${message}`,
     });
+  });
+
+  test.each(['fleet', 'tracked'])('row level security of %s is an error, and no idle worker', async (table) => {
+    const world = createWorld(cluster);
+    const connectionString = await createRole(cluster, `hidden_${table}`, { mayCreate: false });
+    await migrateTracking({ connectionString: cluster.connectionString, schema: world.schema, apply: true });
+    await grantRights(cluster.pool, `hidden_${table}`, { schema: world.schema, page: 'docs/tracking.md' });
+    const place = { pool: undefined as never, connectionString, migrate: false };
+    const [first, second] = [await world.open(place), await world.open(place)];
+    await first.onCompletion(() => {});
+
+    await cluster.pool.query(`alter table ${world.schema}.${table} enable row level security`);
+
+    await expect(second.onCompletion(() => {})).rejects.toMatchObject({ code: 'storage', reason: 'not_migrated' });
+    await until(() => world.lines.some((line) => line.includes('row level security')));
+    await until(() => world.events.some((event) => event.type === 'problem' && event.code === 'storage'));
   });
 
   test("a role's DateStyle, time zone and strings change nothing", async () => {

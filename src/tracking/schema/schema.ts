@@ -216,7 +216,7 @@ where n.nspname = $1 and c.relname = $2`;
 /** Reads the version, the environment, the partner id and the rate of the tables. Null if they are missing. */
 async function look(sql: Sql, schema: string): Promise<Row | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
-  const columns = `version, environment, partner_id, rate, ${mismatchOf('f')} as mismatch`;
+  const columns = `version, environment, partner_id, rate, ${mismatchOf('f', `${quote(schema)}.tracked`)} as mismatch`;
   return (await sql.run(`select ${columns} from ${quote(schema)}.fleet f`))[0] ?? null;
 }
 

@@ -1,11 +1,10 @@
 /**
- * Compares the version of the tables with the one that this process can use. While they do not fit, the process takes no
- * work.
+ * Compares the version of the tables with the one that this process can use, and checks that it can see all rows. While
+ * the tables do not fit, the process takes no work.
  *
  * @module
  */
 
-import { isSet } from '../columns.js';
 import type { Row } from '../sql.js';
 import { HostedStorageError } from '../storage-error.js';
 import { neededVersion } from './table-changes.js';
@@ -16,6 +15,10 @@ const mismatches = {
   older: [
     'not_migrated',
     'the tables belong to an older version of this package: run "npx hosted-client tracking migrate"',
+  ],
+  hidden: [
+    'not_migrated',
+    'row level security hides rows of the table "tracked" from this role: give it "bypassrls", or switch it off',
   ],
 } as const;
 
@@ -32,7 +35,7 @@ export function createMismatchError(mismatch: keyof typeof mismatches): HostedSt
  */
 export function assertFits(row: Row | undefined): void {
   const { mismatch } = row ?? {};
-  if (mismatch === 'newer' || mismatch === 'older') throw createMismatchError(mismatch);
+  if (mismatch === 'newer' || mismatch === 'older' || mismatch === 'hidden') throw createMismatchError(mismatch);
 }
 
 /**
@@ -48,21 +51,11 @@ export function assertThere(row: Row | undefined): asserts row is Row {
 }
 
 /**
- * Checks the row of the statement `compare`.
+ * Writes the SQL of the column `mismatch`, for the row `fleet` of the table `fleet`. It is null if the tables fit.
  *
- * @throws {HostedStorageError} when the tables do not fit, or this process cannot see all rows.
+ * @param tracked - The table of the jobs, with its schema.
  */
-export function assertUsable(row: Row | undefined): void {
-  assertThere(row);
-  assertFits(row);
-  if (!isSet(row, 'is_hidden')) return;
-  const why =
-    'row level security hides rows of the table "tracked" from this role: give it "bypassrls", or switch it off';
-  throw new HostedStorageError('not_migrated', why);
-}
-
-/** Writes the SQL of the column `mismatch`, for the row `fleet` of the table `fleet`. It is null if the tables fit. */
-export function mismatchOf(fleet: string): string {
+export function mismatchOf(fleet: string, tracked: string): string {
   return `case when ${fleet}.version > ${neededVersion + 1} then 'newer'
-    when ${fleet}.version < ${neededVersion} then 'older' end`;
+    when ${fleet}.version < ${neededVersion} then 'older' when row_security_active('${tracked}') then 'hidden' end`;
 }

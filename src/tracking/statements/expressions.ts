@@ -113,7 +113,7 @@ export function createExpressions({
     firstDue,
     isMentioned,
     isFree,
-    mismatch: mismatchOf,
+    mismatch: (row: string) => mismatchOf(row, tracked),
     isLateCounted,
     isUnknown,
     isLinkProven,

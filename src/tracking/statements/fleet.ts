@@ -74,8 +74,8 @@ where problem_code is not null`,
     hold: `update ${fleet} f set asked_until = greatest(${heldByService('f')}, ${askedUntil}),
   asked_at = case when ${heldByService('f')} > ${askedUntil} then asked_at else clock_timestamp() end`,
 
-    /** Compares the version of the tracker's tables, and says whether row level security hides rows. */
-    compare: `select ${mismatch('f')} as mismatch, row_security_active('${tracked}')::text as is_hidden from ${fleet} f`,
+    /** Says whether the tracker's tables fit this process. */
+    compare: `select ${mismatch('f')} as mismatch from ${fleet} f`,
 
     /** Declares the longest waits of this process, so that no other process takes them for those of a clock that went back. */
     declare: `update ${fleet} f set longest_delay_ms = greatest(f.longest_delay_ms, ${longest.due}),
