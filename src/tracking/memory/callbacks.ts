@@ -56,14 +56,14 @@ export function createCallbackStatements({ rows, now, list, find, set, recheck, 
       const told = { link_ref_id: refId, callback_signed_at: signedMs, callback_trace: trace };
       const owner = findOwner(linkKey);
       const [known] = find(key);
-      if (known) return [{ has_ended: is.over(known), is_written: change(known, told, owner), refusal: null }];
+      if (known) return [{ is_written: change(known, told, owner), refusal: null }];
       const refusal = refuse(told, maxJobs);
       if (refusal === null) {
         const { context, isFollowed } = owner;
         const heard = { ...told, user_id, job_id, context, mentioned_at: now(), forced_at: now(), is_proven: false };
         set(open(key, kinds.job), isFollowed ? steps.follow : steps.keepHeard, heard);
       }
-      return [{ has_ended: false, is_written: refusal === null, refusal }];
+      return [{ is_written: refusal === null, refusal }];
     },
   };
 }

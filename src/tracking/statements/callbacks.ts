@@ -44,7 +44,7 @@ export function createCallbackStatements(
     /**
      * Stores a callback. The next poll of the job becomes due at once. But if a callback caused a poll less than
      * `minDelayMs` ago, the next poll becomes due `minDelayMs` after that poll. If nothing would change, nothing is
-     * written. The returned row says whether the job had already ended.
+     * written.
      *
      * A new job is not stored if `maxJobs` other jobs of its signed time, which only callbacks have mentioned, wait for
      * their first poll. The limit applies to all processes together. If there are already `maxMentionedJobs`
@@ -56,7 +56,7 @@ export function createCallbackStatements(
      * $6 signed time in ms, $7 `maxJobs`, $8 trace context.
      */
     storeCallback: `with known as materialized (
-  select state, ended_at, is_proven from ${tracked} where key = $1::uuid
+  select is_proven from ${tracked} where key = $1::uuid
 ), told as materialized (
   select n.turn, n.waiting,
     case when exists (select from known) then 0 else (
@@ -106,7 +106,6 @@ on conflict (key) do update set
 where ${isBrought} or ${isNewer} or ${isLinked} or t.mentioned_link_ref_id is distinct from ${mentionedLink}
 returning 1
 )
-select (exists (select from known where ended_at is not null and state <> ${states.untracked}))::text as has_ended,
-  (exists (select from written))::text as is_written, (select refusal from refused) as refusal`,
+select (exists (select from written))::text as is_written, (select refusal from refused) as refusal`,
   };
 }
