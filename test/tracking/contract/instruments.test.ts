@@ -180,17 +180,17 @@ onEachPlace((createWorld) => {
     expect((await read())['hosted.tracker.overdue.age']?.[0]?.count).toBeGreaterThanOrEqual(0.05);
 
     world.fail({ kind: 'status', status: 401 });
-    let finish = () => {};
-    await tracker.onCompletion(() => new Promise<void>((resolve) => (finish = resolve)));
+    const handlers: (() => void)[] = [];
+    await tracker.onCompletion(() => new Promise<void>((resolve) => void handlers.push(resolve)));
     await world.until(async () => (await tracker.stats()).problem !== null);
     expect((await read())['hosted.tracker.problem']).toEqual([
       { count: 1, unit: '{problem}', 'error.type': 'authentication' },
     ]);
     world.fail(null);
-    await world.until(async () => (await tracker.get(job))?.state === 'handing_over');
+    await world.until(() => handlers.length > 0);
     await world.wait(50);
     const waiting = await read();
-    finish();
+    handlers[0]?.();
     await world.until(async () => (await tracker.get(job))?.state === 'done');
 
     expect(waiting['hosted.tracker.waiting.age']?.[0]?.count).toBeGreaterThanOrEqual(0.05);
