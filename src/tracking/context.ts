@@ -25,7 +25,7 @@ export interface Context {
   readonly clock: WaitingClock;
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
-  /** Receives each call of the handler: a promise that settles when the call or its time has ended, or the tracker stops. */
+  /** Receives each call of the handler: a promise that resolves or rejects when the call or its time has ended, or the tracker stops. */
   readonly onCall?: (ended: Promise<void>) => void;
   /** Reports an event. If the listener throws an error, the error is ignored. */
   report(event: TrackerEvent): void;

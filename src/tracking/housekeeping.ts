@@ -43,8 +43,8 @@ export function createHousekeeping({ database, statements, storage, clock }: Con
   async function keepHouse(): Promise<void> {
     await database.run(statements.endSilent);
     if ((await database.run(statements.keepHouse)).length === 0) return;
-    const { pullDues, pullMentionedDues, pullDeliveries, lowerFloors, forget, forgetHeard } = statements;
-    for (const text of [pullDues, pullMentionedDues, pullDeliveries, lowerFloors, forget, forgetHeard]) {
+    const { pullDues, pullMentionedDues, pullDeliveries, lowerFloors, forget, forgetMentioned } = statements;
+    for (const text of [pullDues, pullMentionedDues, pullDeliveries, lowerFloors, forget, forgetMentioned]) {
       for (let batch = 0; batch < maxBatches && !isStopping; batch++) {
         if ((await database.run(text, [], longStatementMs)).length === 0) break;
       }

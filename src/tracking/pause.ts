@@ -18,7 +18,7 @@ export interface Pause {
 
 /** A loop that works in one process, and pauses while there is nothing to do. */
 export interface Loop {
-  /** Looks for work at once, because there may be some. */
+  /** Checks for work at once, because there may be some. */
   wake(): void;
   /** Says whether no work runs, and the loop waits. */
   isIdle(): boolean;

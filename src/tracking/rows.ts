@@ -128,7 +128,7 @@ export function readTaken(row: Row) {
     /** True if the deadline has passed. Then this is the last poll, unless it fails. */
     isLate: isSet(row, 'is_late'),
     /** How many polls have failed after the deadline. */
-    lateLooks: numberOf(row, 'late_polls'),
+    latePolls: numberOf(row, 'late_polls'),
     /** How long ago, in ms, the first of these polls failed. */
     lateMs: numberOf(row, 'late_ms'),
     /** For a link: how many jobs were missing at the previous poll. */

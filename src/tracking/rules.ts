@@ -27,7 +27,7 @@ export const steps = {
   /** A job that only callbacks have mentioned is followed. */
   follow: { state: states.tracking, due: 'now', deadline: 'deadline', step: 0 },
   /** It is not followed, or not any more. */
-  keepHeard: { state: states.heard, due: null, deadline: null },
+  keepMentioned: { state: states.heard, due: null, deadline: null },
   /** The caller tracks a job. */
   track: {
     ...{ state: states.tracking, due: 'now', is_proven: true, mentioned_at: null, step: 0, late_since: null },

@@ -33,7 +33,7 @@ export interface TransactionalSql extends Sql {
 
 /** The loops that work in this process. */
 export interface Loops {
-  /** Looks for polls and completions at once. */
+  /** Checks for polls and completions at once. */
   wake(): void;
   /** Says whether they have begun, and do not stop. */
   isWorking(): boolean;
@@ -46,7 +46,7 @@ export interface Storage extends Sql {
   /** Runs statements in a caller's transaction. */
   within(db: SqlRunner): Sql;
   /**
-   * Wakes the loops when work may have become due. Null if other processes may write, so that only a look at the rows
+   * Wakes the loops when work may have become due. Null if other processes may write, so that only reading the rows
    * shows it.
    */
   readonly watch: ((loops: Loops) => void) | null;
@@ -56,7 +56,7 @@ export interface Storage extends Sql {
   close(): Promise<void>;
 }
 
-/** Begins the text of each statement, so that the statements of trackers can be told from others. */
+/** Begins the text of each statement, so that the statements of trackers can be distinguished from others. */
 export const mark = '/* hosted-client */ ';
 
 /** Runs statements with the caller's transaction, or with PGlite. */

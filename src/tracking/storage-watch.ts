@@ -12,7 +12,7 @@ import type { TrackerEvent } from './types.js';
 /** Watches whether the background work of this process can use the database. */
 export interface StorageWatch {
   /**
-   * Runs a step of the work, and settles as the step does.
+   * Runs a step of the work, and resolves or rejects as the step does.
    *
    * @param effect - What does not happen if the step fails, for the log line.
    */

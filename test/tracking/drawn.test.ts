@@ -59,17 +59,17 @@ function drawStep(random: () => number, refIds: readonly string[], atMs: number)
 /** Takes a step, and returns what it gives and what can be seen after it. */
 async function observe(place: DrawnPlace, [, take]: Step) {
   const { tracker, clock, completions } = place;
-  const settle = async <T>(work: Promise<T>) => {
+  const storeProgress = async <T>(work: Promise<T>) => {
     work.catch(() => undefined);
     await clock.advance(0);
     return work;
   };
-  const result = await settle((async () => take(place))().catch((error: unknown) => String(error)));
+  const result = await storeProgress((async () => take(place))().catch((error: unknown) => String(error)));
   return {
     result: result ?? null,
-    stats: await settle(tracker.stats()),
-    jobs: await Promise.all(jobs.map((job) => settle(tracker.get(job)))),
-    dead: await settle(tracker.deadLetters()),
+    stats: await storeProgress(tracker.stats()),
+    jobs: await Promise.all(jobs.map((job) => storeProgress(tracker.get(job)))),
+    dead: await storeProgress(tracker.deadLetters()),
     handed: completions.map(({ signal: _, ...completion }) => JSON.stringify(completion)).sort(),
   };
 }

@@ -58,7 +58,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['giveUp', [keys]],
     ['end', [list, keys]],
     ['endLinks', [keys]],
-    ['settle', [list, keys, list, keys]],
+    ['storeProgress', [list, keys, list, keys]],
     ['restore', [list, keys]],
     ['endAgain', [list, keys]],
     ['keepEnd', [list, keys]],
@@ -71,7 +71,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
     ['pullMentionedDues', []],
     ['pullDeliveries', []],
     ['forget', []],
-    ['forgetHeard', []],
+    ['forgetMentioned', []],
     ['gauges', []],
   ];
   const planOf = async (name: keyof typeof statements, values: unknown[]) =>

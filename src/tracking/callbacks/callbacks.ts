@@ -23,12 +23,12 @@ export interface CallbackIntake {
 }
 
 /**
- * Creates the receiver. It calls `heard` after each callback that was stored. `findTrace` gives the trace context of a
+ * Creates the receiver. It calls `onStored` after each callback that was stored. `findTrace` gives the trace context of a
  * callback.
  */
 export function createCallbackIntake(
   context: Context,
-  heard: () => void,
+  onStored: () => void,
   findTrace: () => string | null,
 ): CallbackIntake {
   const { settings, database, statements, keyOf } = context;
@@ -46,7 +46,7 @@ export function createCallbackIntake(
     const refusal = row ? textOf(row, 'refusal') : null;
     if (refusal === 'time') throw createLimitError('its signature was used for too many different jobs');
     if (refusal === 'full') throw createLimitError(tooMany);
-    if (row && isSet(row, 'is_written')) heard();
+    if (row && isSet(row, 'is_written')) onStored();
   }
 
   return {

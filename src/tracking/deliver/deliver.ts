@@ -16,10 +16,10 @@ import { beforeHandlerMs, outcomes } from '../rules.js';
 import { assertFits, assertThere } from '../schema/versions.js';
 import type { Row } from '../sql.js';
 import type { Json } from '../types.js';
-import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
+import { asksForStatus, createHandlerRunner, type DeliveryResult, type Handling, type Plan } from './run-handler.js';
 import { createResultStore } from './store-results.js';
 
-/** How often, in ms, an idle process looks for completions. */
+/** How often, in ms, an idle process checks for completions. */
 const idleMs = 1_000;
 /**
  * The largest number of completions that are taken at once. It is small, because all that a worker has taken must be
@@ -125,7 +125,7 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
   }
 
   /** Logs that a handler has failed, at most once a minute. */
-  function warn({ delivery, error: { name, code } }: Settled & { readonly is: 'failed' }): void {
+  function warn({ delivery, error: { name, code } }: DeliveryResult & { readonly is: 'failed' }): void {
     const now = clock.elapsed();
     if (now - warnedAt < warnMs) return;
     warnedAt = now;
@@ -147,8 +147,8 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
 
   // The completion was given back when the time of the handler was over. If another handler of it has not begun since, none
   // begins after this.
-  function keepLate(done: Settled): void {
-    if (!isStopped) keep(results.settle(done, clock.elapsed() + beforeHandlerMs).catch(() => undefined));
+  function keepLate(done: DeliveryResult): void {
+    if (!isStopped) keep(results.storeEnd(done, clock.elapsed() + beforeHandlerMs).catch(() => undefined));
   }
 
   // If the result cannot be stored before the lease ends, the completion is delivered again.
@@ -157,18 +157,18 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
       await trace(
         'delivery',
         () => describe(row),
-        async (told) => {
-          const settled = await handle(row, plan);
-          if (settled?.is === 'failed') warn(settled);
-          const isDead = settled !== null && (await results.settle(settled, plan.beginBy + settings.handlerTimeoutMs));
-          if (told) completeMessage(told, readResult(settled, isDead));
+        async (message) => {
+          const ended = await handle(row, plan);
+          if (ended?.is === 'failed') warn(ended);
+          const isDead = ended !== null && (await results.storeEnd(ended, plan.beginBy + settings.handlerTimeoutMs));
+          if (message) completeMessage(message, readResult(ended, isDead));
         },
       );
     } catch {}
   }
 
   // While a result is being stored, the completion does not count against the limit of running handlers.
-  async function handle(row: Row, plan: Plan): Promise<Settled | null> {
+  async function handle(row: Row, plan: Plan): Promise<DeliveryResult | null> {
     try {
       return await runHandler(row, plan);
     } finally {
@@ -187,8 +187,8 @@ function describe(row: Row): DeliveryMessage {
   };
 }
 
-function readResult(settled: Settled | null, isDead: boolean): Partial<DeliveryMessage> {
-  const handled = settled !== null && 'handled' in settled ? settled.handled : null;
+function readResult(ended: DeliveryResult | null, isDead: boolean): Partial<DeliveryMessage> {
+  const handled = ended !== null && 'handled' in ended ? ended.handled : null;
   const { result, durationMs } = handled ?? { result: 'not_begun' as const, durationMs: null };
   return { result, durationMs, isDead, errorCode: result === 'rejected' || result === 'timed_out' ? result : null };
 }

@@ -29,7 +29,7 @@ interface Progress {
   /** Stores that the handler begins. Resolves with its attempt and context, or with null if it must not begin. */
   begin(delivery: Beginning, until: number): Promise<Row | null>;
   /** Stores the success of a handler whose failure was already returned, because it took too long. */
-  keepLate(done: Settled): void;
+  keepLate(done: DeliveryResult): void;
 }
 
 /** A completion that this process has, and the number of this attempt, from 1. An attempt begins when the handler begins. */
@@ -63,7 +63,7 @@ export interface Plan {
 }
 
 /** The result of a delivery. */
-export type Settled =
+export type DeliveryResult =
   /** The process stops before the handler begins, or was paused for so long that the lease may have ended. */
   | { readonly is: 'returned'; readonly delivery: Delivery }
   | { readonly is: 'done'; readonly delivery: Beginning; readonly handled: Handled }
@@ -102,10 +102,10 @@ export function createHandlerRunner<C extends Json>(
   health: Health,
   { handler, signal }: Handling<C>,
   { begin, keepLate }: Progress,
-): (row: Row, plan: Plan) => Promise<Settled | null> {
+): (row: Row, plan: Plan) => Promise<DeliveryResult | null> {
   return deliver;
 
-  async function deliver(row: Row, { waitMs, beginBy }: Plan): Promise<Settled | null> {
+  async function deliver(row: Row, { waitMs, beginBy }: Plan): Promise<DeliveryResult | null> {
     const attempts = numberOf(row, 'attempts');
     const [key, endId, leaseId] = [String(row.key), String(row.end_id), String(row.lease_id)];
     const delivery: Delivery = { row, key, endId, leaseId, attempt: attempts + 1 };
@@ -159,7 +159,7 @@ export function createHandlerRunner<C extends Json>(
     }
   }
 
-  async function runHandler(delivery: Beginning, given: Given<C>): Promise<Settled> {
+  async function runHandler(delivery: Beginning, given: Given<C>): Promise<DeliveryResult> {
     const ending = new AbortController();
     const startedAt = clock.elapsed();
     const onStop = () => ending.abort(signal.reason);

@@ -9,7 +9,7 @@ import { createBatches } from '../batches.js';
 import { numberOf } from '../columns.js';
 import type { Context } from '../context.js';
 import type { Row } from '../sql.js';
-import { type Beginning, isFurther, type Settled } from './run-handler.js';
+import { type Beginning, type DeliveryResult, isFurther } from './run-handler.js';
 
 /** Stores the progress of deliveries. */
 export interface ResultStore {
@@ -23,11 +23,11 @@ export interface ResultStore {
    * Stores the result of a delivery. Resolves with true if its completion has become a dead letter. Rejects if the result
    * could not be stored before the time `until`.
    */
-  settle(settled: Settled, until: number): Promise<boolean>;
+  storeEnd(ended: DeliveryResult, until: number): Promise<boolean>;
 }
 
 /** A step of a delivery. */
-type Step = Settled | { readonly is: 'begins'; readonly delivery: Beginning };
+type Step = DeliveryResult | { readonly is: 'begins'; readonly delivery: Beginning };
 
 /** What a batch has stored, by the leases: the handlers that may begin, and the new dead letters. */
 interface Stored {
@@ -49,8 +49,8 @@ export function createResultStore(
       const { begun } = await keepAdding({ is: 'begins', delivery }, until);
       return begun.get(delivery.leaseId) ?? null;
     },
-    async settle(settled, until) {
-      return (await keepAdding(settled, until)).dead.has(settled.delivery.leaseId);
+    async storeEnd(ended, until) {
+      return (await keepAdding(ended, until)).dead.has(ended.delivery.leaseId);
     },
   };
 
@@ -73,7 +73,7 @@ export function createResultStore(
     const begins = of('begins');
     let begun: readonly Row[] = [];
     if (done.length + begins.length > 0) {
-      begun = await database.run(statements.settle, [...listOf(done, identify), ...listOf(begins, identify)]);
+      begun = await database.run(statements.storeProgress, [...listOf(done, identify), ...listOf(begins, identify)]);
     }
     const again = of('again');
     const further = again.filter(({ delivery }) => isFurther(delivery.row));

@@ -61,7 +61,7 @@ export function createDeliveryStatements(memory: Memory) {
       return [{ taken: JSON.stringify(taken), rate: fleet.rate, tokens: requests > 0 ? fleet.tokens : null, next_ms }];
     },
 
-    settle(done: string, _: string, beginning: string) {
+    storeProgress(done: string, _: string, beginning: string) {
       for (const { row, entry } of join<EndRow>(done, isIn(states.handingOver, states.dead, states.tracking))) {
         const isOf = row.end_id === entry.end_id && row.revision === entry.revision && row.settled === null;
         if (isOf) set(row, steps.handle);

@@ -65,7 +65,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
       for (const { key } of list(isIn(states.done, states.untracked), isOld, isFree)) rows.delete(key);
     },
 
-    forgetHeard() {
+    forgetMentioned() {
       const isOld = ({ mentioned_at }: MemoryRow) => Number(mentioned_at) < now() - settings.deadlineMs;
       for (const { key } of list(is.mentioned, is.heard, isOld)) rows.delete(key);
     },

@@ -14,7 +14,7 @@ export function createJobStatements({ list, find, set, open, now, settings }: Me
   const isTracked: Which = (row) => is.over(row) || (is.followed(row) && row.mentioned_at === null);
 
   /** Follows the jobs of a link that callbacks have mentioned. */
-  function followHeard(linkKey: string, ...which: readonly Which[]) {
+  function followMentioned(linkKey: string, ...which: readonly Which[]) {
     return find(linkKey).flatMap(({ link_ref_id: refId, context }) => {
       const heard = list(is.job, is.heard, (row) => row.link_ref_id === refId, ...which);
       return heard.map((row) => set(row, steps.follow, { context }));
@@ -42,10 +42,10 @@ export function createJobStatements({ list, find, set, open, now, settings }: Me
         const given = { link_ref_id: refId, context, trace, deadline: deadline ?? now() + deadlineMs };
         set(open(key, kinds.link), steps.trackLink, given);
       }
-      return followHeard(key);
+      return followMentioned(key);
     },
 
-    adopt: (key: string) => followHeard(key, (row) => !is.unknown(row)),
+    adopt: (key: string) => followMentioned(key, (row) => !is.unknown(row)),
 
     untrack: (key: string) =>
       find(key, is.job, isIn(states.heard, states.tracking, states.handingOver, states.dead)).map((row) =>

@@ -57,8 +57,8 @@ export function createPollStatements(memory: Memory) {
     countJobs: (keys: string) =>
       listKeys(keys).map(({ key, link_ref_id: refId }) => {
         const own = list(is.job, (row) => row.link_ref_id === refId && !is.unknown(row));
-        const told = list((row) => row.mentioned_link_ref_id === refId && row.link_ref_id === null);
-        return { key, known: own.length + told.length, has_heard: own.some(is.heard) };
+        const mentioned = list((row) => row.mentioned_link_ref_id === refId && row.link_ref_id === null);
+        return { key, known: own.length + mentioned.length, has_mentioned: own.some(is.heard) };
       }),
 
     note(notes: string) {
@@ -80,14 +80,14 @@ export function createPollStatements(memory: Memory) {
     giveUp: (keys: string) =>
       listKeys(keys, is.followed, is.mentioned).map((row) => {
         row.mentioned_polls ||= 1;
-        return set(row, steps.keepHeard, { context: null, last_error: 'not_found' });
+        return set(row, steps.keepMentioned, { context: null, last_error: 'not_found' });
       }),
 
     relink: (key: string, refId: string | null, linkKey: string | null) =>
       find(key, is.followed, (row) => !is.linkProven(row)).map((row) => {
         const owner = memory.findOwner(linkKey);
         const given = { link_ref_id: refId, is_proven: owner.isFollowed, context: owner.context };
-        return set(row, owner.isFollowed ? {} : steps.keepHeard, given);
+        return set(row, owner.isFollowed ? {} : steps.keepMentioned, given);
       }),
 
     end: (ends: string) =>
@@ -124,9 +124,9 @@ export function createPollStatements(memory: Memory) {
 
     endLinks: (keys: string) => listKeys(keys, is.link, is.followed, isOver).map((row) => set(row, steps.endLink)),
 
-    addGap: (key: string, linkKey: string, missing: number, told: number) =>
+    addGap: (key: string, linkKey: string, missing: number, mentioned: number) =>
       find(linkKey, (link) => link.missing < missing).flatMap((link) => {
-        Object.assign(link, { missing, missing_seen: missing - told, missing_mentioned: told });
+        Object.assign(link, { missing, missing_seen: missing - mentioned, missing_mentioned: mentioned });
         if (rows.has(key)) return [];
         const { link_ref_id, context } = link;
         return [set(open(key, kinds.gap), steps.end, { outcome: outcomes.unheard, link_ref_id, context, missing })];

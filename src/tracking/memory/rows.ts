@@ -60,8 +60,8 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
   }
 
   /** The date of a further poll of a job that has ended, if a callback may be about a newer result than the status. */
-  function recheck({ callback_signed_at: toldMs }: MemoryRow, signedMs: number | null): number | null {
-    return toldMs !== null && toldMs >= (signedMs ?? Number.NEGATIVE_INFINITY) - lagMs ? now() + lagMs : null;
+  function recheck({ callback_signed_at: mentionedMs }: MemoryRow, signedMs: number | null): number | null {
+    return mentionedMs !== null && mentionedMs >= (signedMs ?? Number.NEGATIVE_INFINITY) - lagMs ? now() + lagMs : null;
   }
 
   return {

@@ -28,7 +28,7 @@ export const bringsForward: ReadonlySet<string> = new Set([
   'followAgain',
   'giveUpLease',
   'recovered',
-  'settle',
+  'storeProgress',
   'bury',
   'restore',
   'keepEnd',

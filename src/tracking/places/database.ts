@@ -78,7 +78,7 @@ function openPool(pool: SqlPool, end: () => Promise<void>): Database {
     ...shared,
     backend: 'postgres',
     async rest() {
-      await sql.settle();
+      await sql.finish();
       await end();
     },
     async close() {

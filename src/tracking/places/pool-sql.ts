@@ -14,7 +14,7 @@ import type { SqlPool, SqlRunner } from '../types.js';
 /** Statements and transactions that run with a pool. */
 export interface PoolSql extends TransactionalSql {
   /** Resolves when the statements that run now have ended. */
-  settle(): Promise<void>;
+  finish(): Promise<void>;
   /** Resolves when no connection is checked out any more. After `closeMs`, statements that still run are rejected. */
   close(): Promise<void>;
 }
@@ -101,7 +101,7 @@ export function createPoolSql(pool: SqlPool): PoolSql {
   /** Whether a statement was abandoned, and `endAbandoned` has not run since. */
   let hasAbandoned = false;
 
-  /** Settles like `work`. But if `work` takes longer than `limitMs`, calls `onLate` and rejects. */
+  /** Resolves or rejects as `work` does. But if `work` takes longer than `limitMs`, calls `onLate` and rejects. */
   function limit<T>(work: Promise<T>, limitMs: number, onLate = () => {}): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => fail(`the database did not respond within ${limitMs / 1_000} seconds`), limitMs);
@@ -194,16 +194,16 @@ export function createPoolSql(pool: SqlPool): PoolSql {
 
   /** Runs `work`, and again after a conflict. `close()` waits for it. */
   async function keep<T>(work: () => Promise<T>): Promise<T> {
-    const settled = retryConflicts(work);
-    running.add(settled);
+    const trying = retryConflicts(work);
+    running.add(trying);
     try {
-      return await settled;
+      return await trying;
     } finally {
-      running.delete(settled);
+      running.delete(trying);
     }
   }
 
-  async function settle(): Promise<void> {
+  async function finish(): Promise<void> {
     await Promise.allSettled(running);
   }
 
@@ -211,13 +211,13 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     run: (text, values, limitMs = statementMs) =>
       keep(() => runAlone(text, values, limitMs)).then(toRows, throwStorageError),
     transaction: (work) => keep(() => runTransaction(work)).catch(throwStorageError),
-    settle,
+    finish,
     async close() {
       const timer = setTimeout(() => {
         isAborting = true;
         for (const abort of [...aborts]) abort();
       }, closeMs);
-      await settle();
+      await finish();
       clearTimeout(timer);
       isAborting = false;
     },
@@ -249,14 +249,14 @@ function ignoreBreaking(connection: object): () => void {
 }
 
 /** The pools that are listened to. Many trackers may share one. */
-const heard = new WeakSet<object>();
+const listenedTo = new WeakSet<object>();
 
 /**
  * Does the same for each new connection of a pool, until `connect()` has resolved. The pool removes its own listener
  * before that, and the driver may read in the same turn that the server ends the connection.
  */
 export function ignoreBreakingAtOnce(pool: object): void {
-  if (heard.has(pool)) return;
-  heard.add(pool);
+  if (listenedTo.has(pool)) return;
+  listenedTo.add(pool);
   listen(pool, 'connect', (connection) => void setTimeout(ignoreBreaking(connection), 0));
 }

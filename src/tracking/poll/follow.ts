@@ -126,10 +126,10 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
       void trace(
         'batch',
         (): BatchMessage => ({ ...batch, polls: [], errorCode: null }),
-        async (told) => {
+        async (message) => {
           const polls = await pollAll(rows.map(readTaken));
           const failed = polls.find(({ result }) => result === 'failed');
-          if (told) completeMessage(told, { polls, errorCode: failed?.errorCode ?? null });
+          if (message) completeMessage(message, { polls, errorCode: failed?.errorCode ?? null });
         },
       );
     }
@@ -186,7 +186,7 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     try {
       const counted = row.isLink ? (await counts).find(({ key }) => String(key) === row.key) : undefined;
       // Callbacks mention jobs that are not followed yet if they arrive while `trackLink()` runs.
-      if (counted && isSet(counted, 'has_heard')) await database.run(statements.adopt, [row.key]);
+      if (counted && isSet(counted, 'has_mentioned')) await database.run(statements.adopt, [row.key]);
       const known = counted ? numberOf(counted, 'known') : 0;
       const found = await pollOnce(row, known, context, { health, signal });
       if (found.is === 'ended') await end(row, found);
@@ -238,10 +238,13 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     return { refId, isFollowed: changed === undefined || numberOf(changed, 'state') !== states.heard };
   }
 
-  async function reportMissing(row: TakenRow, { missing, told }: { missing: number; told: number }): Promise<void> {
+  async function reportMissing(
+    row: TakenRow,
+    { missing, mentioned }: { missing: number; mentioned: number },
+  ): Promise<void> {
     const refId = row.linkRefId ?? '';
     const key = await keyOf(['unheard', refId, String(missing)]);
-    const added = await database.run(statements.addGap, [key, row.key, missing, told]);
+    const added = await database.run(statements.addGap, [key, row.key, missing, mentioned]);
     ended();
     if (added.length > 0) report({ type: 'ended', outcome: 'unheard' });
     if (row.isLate) await linkEnds.add(row.key);
@@ -300,7 +303,7 @@ function toNote(
     is_proven: status !== null && isProof(status),
     link_ref_id: refId,
     missing_seen: seen?.missing ?? null,
-    missing_mentioned: seen?.told ?? null,
+    missing_mentioned: seen?.mentioned ?? null,
     soon_ms: soonMs,
     is_late: isLate,
     /** How many polls have shown that the service does not know the job, before one of them was stored. */

@@ -29,12 +29,12 @@ export type Found =
   | { readonly is: 'kept'; readonly isSame: boolean; readonly signedMs: number | null }
   | { readonly is: 'linkEnded' }
   | { readonly is: 'unknown' }
-  | { readonly is: 'missing'; readonly missing: number; readonly told: number }
+  | { readonly is: 'missing'; readonly missing: number; readonly mentioned: number }
   | {
       readonly is: 'noted';
       readonly error: HostedErrorCode | null;
       /** The new counts of a link. Null for a job, and after an error. */
-      readonly seen: { readonly missing: number; readonly told: number } | null;
+      readonly seen: { readonly missing: number; readonly mentioned: number } | null;
       readonly status: JobStatus | null;
       /** The longest wait, in ms, until the next poll. Null if the wait does not change. */
       readonly soonMs: number | null;
@@ -119,7 +119,7 @@ function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Foun
   if (mayBeInvented && (isLast || isUnknown)) return { is: 'unknown' };
   if (isLast)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
-  // A failure that may be the fleet's is no answer about the job, so the job still waits for its first look.
+  // A failure that may concern all jobs says nothing about the job, so the job still waits for its first poll.
   const isFirstAnswer = !row.isProven && row.mentionedPolls === 0 && !concernsAllJobs(error);
   const noted = { ...unchanged, error: error.code, isFirstAnswer } as const;
   if (row.isLate) return { ...noted, soonMs: waitOf(row, error), isLate: true };
@@ -138,10 +138,11 @@ function compare(
   minDelayMs: number,
 ): Found {
   const missing = Math.max(0, finished - known);
-  const told = Math.max(row.missingMentioned, row.missingReported - missing);
-  const certain = (row.isLate ? missing : Math.min(missing, row.missingSeen)) + told;
-  if (certain > row.missingReported) return { is: 'missing', missing: certain, told };
+  const mentioned = Math.max(row.missingMentioned, row.missingReported - missing);
+  const certain = (row.isLate ? missing : Math.min(missing, row.missingSeen)) + mentioned;
+  if (certain > row.missingReported) return { is: 'missing', missing: certain, mentioned };
   if (row.isLate) return { is: 'linkEnded' };
-  if (missing === row.missingSeen && told === row.missingMentioned && row.lastError === null) return { is: 'nothing' };
-  return { ...unchanged, seen: { missing, told }, soonMs: missing > row.missingSeen ? minDelayMs : null };
+  if (missing === row.missingSeen && mentioned === row.missingMentioned && row.lastError === null)
+    return { is: 'nothing' };
+  return { ...unchanged, seen: { missing, mentioned }, soonMs: missing > row.missingSeen ? minDelayMs : null };
 }

@@ -150,11 +150,11 @@ export async function planGuard(sql: Sql, schemaName: string): Promise<readonly 
 export async function openSchema(database: Database, settings: StoredSettings) {
   const { schema, migrate, client } = settings;
   await assertEncoding(database);
-  let found = await look(database, schema);
+  let found = await readFleet(database, schema);
   if (found === null) {
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
     await changeTables(database, schema);
-    found = await look(database, schema);
+    found = await readFleet(database, schema);
   }
   if (found === null) throw notMigrated(`the tables of schema "${schema}" are empty`);
   assertFits(found);
@@ -165,7 +165,7 @@ export async function openSchema(database: Database, settings: StoredSettings) {
   rate = coalesce($2::double precision, rate)
 where environment is null`;
     await database.run(text, [client.environment, settings.maxRequestsPerSecond, optionsOf(client).partnerId]);
-    found = (await look(database, schema)) ?? found;
+    found = (await readFleet(database, schema)) ?? found;
   }
   if (found.environment !== client.environment) {
     const message = `has the jobs of ${found.environment}: the jobs of ${client.environment} need another schema`;
@@ -214,7 +214,7 @@ where n.nspname = $1 and c.relname = $2`;
 }
 
 /** Reads the version, the environment, the partner id and the rate of the tables. Null if they are missing. */
-async function look(sql: Sql, schema: string): Promise<Row | null> {
+async function readFleet(sql: Sql, schema: string): Promise<Row | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
   const columns = `version, environment, partner_id, rate, ${mismatchOf('f', `${quote(schema)}.tracked`)} as mismatch`;
   return (await sql.run(`select ${columns} from ${quote(schema)}.fleet f`))[0] ?? null;
@@ -222,7 +222,7 @@ async function look(sql: Sql, schema: string): Promise<Row | null> {
 
 /** Reads the version of the tables. Null if they are missing. */
 export async function readVersion(sql: Sql, schema: string): Promise<number | null> {
-  const found = await look(sql, schema);
+  const found = await readFleet(sql, schema);
   return found && Number(found.version);
 }
 

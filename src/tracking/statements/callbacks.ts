@@ -20,7 +20,7 @@ export function createCallbackStatements(
   const soonest = `greatest(now(), least(coalesce(t.forced_at, '-infinity'), now()) + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
   // The row keeps the signed time of the newest callback. A callback that was signed later takes the job out of the turns of its earlier signed time, in which others may have
-  // told of the job before.
+  // named the job before.
   const isNewer = `(t.callback_signed_at is null or excluded.callback_signed_at > t.callback_signed_at)`;
   const isTurned = `(not t.is_proven and ${isNewer})`;
   // A job that has ended is polled again if the callback may be about a newer result than the one that was handed over.
@@ -49,7 +49,7 @@ export function createCallbackStatements(
      * A new job is not stored if `maxJobs` other jobs of its signed time, which only callbacks have mentioned, wait for
      * their first poll. The limit applies to all processes together. If there are already `maxMentionedJobs`
      * such jobs, others are deleted: first those that are not followed and belong to no tracked link, then those that
-     * the service does not know. A job that waits for its first look is never deleted. If there is no other, the new job
+     * the service does not know. A job that waits for its first poll is never deleted. If there is no other, the new job
      * is not stored.
      *
      * Parameters: $1 key, $2 user id, $3 job id, $4 ref id of the job's link or null, $5 key of this link or null,
@@ -57,7 +57,7 @@ export function createCallbackStatements(
      */
     storeCallback: `with known as materialized (
   select is_proven from ${tracked} where key = $1::uuid
-), told as materialized (
+), counted as materialized (
   select n.turn, n.waiting,
     case when exists (select from known) then 0 else (
       select count(*) from (select from ${tracked} t where ${isMentioned('t')}
@@ -74,21 +74,21 @@ export function createCallbackStatements(
     union all ${dropped(`t.state = ${states.heard} and t.mentioned_polls > 0`)}
     union all ${dropped(`t.state = ${states.tracking} and t.mentioned_polls > 0`)}
   ) d
-  limit (select case when waiting < $7::integer then excess else 0 end from told)
+  limit (select case when waiting < $7::integer then excess else 0 end from counted)
 ), dropped as (
   delete from ${tracked} where key = any(array(select key from victims))
 ), refused as materialized (
   select case when exists (select from known) then null when waiting >= $7::integer then 'time'
     when excess > 0 and not exists (select from victims) then 'full' end as refusal
-  from told
+  from counted
 ), written as (
 insert into ${tracked} as t
   (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, mentioned_at, callback_signed_at, mentioned_turn, mentioned_polls,
     forced_at, is_proven, callback_trace)
 select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else ${states.heard} end,
   $2::text, $3::text, $4::text, o.context, case when o.follows then now() end,
-  case when o.follows then now() + ${interval(deadlineMs)} end, now(), ${signedAt}, told.turn, 0, now(), false, $8::text
-from ${ownerOf('$5')} o cross join told cross join refused
+  case when o.follows then now() + ${interval(deadlineMs)} end, now(), ${signedAt}, counted.turn, 0, now(), false, $8::text
+from ${ownerOf('$5')} o cross join counted cross join refused
 where refused.refusal is null
 on conflict (key) do update set
   due = case when ${isBrought} then ${soonest} when ${isRechecked} then ${recheck('true')} else t.due end,

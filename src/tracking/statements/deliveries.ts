@@ -105,7 +105,7 @@ from ${fleet} s`,
      * counts once. Parameters: $1 JSON of rows and $2 keys of
      * those that were handled, $3 and $4 the same of those that begin.
      */
-    settle: `with done as (
+    storeProgress: `with done as (
   update ${tracked} t set ${set(steps.handle)}
   from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, revision integer)
   where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.revision = n.revision

@@ -46,7 +46,7 @@ export function createExpressions({
     `case when ${row}.hold_until <= ${now} + ${interval(maxHoldMs)} then ${row}.hold_until end`;
   const heldByService = (row: string) => `case when ${row}.asked_at <= ${now} then ${row}.asked_until end`;
   const heldUntil = (row: string) => `greatest(${heldByProblem(row)}, ${heldByService(row)})`;
-  // A job is told of if only callbacks have mentioned it. All other rows are proven. If PostgreSQL expects many due rows,
+  // A row is proven unless only callbacks have mentioned its job. If PostgreSQL expects many due rows,
   // it may search the whole table for one of them. These subqueries make it read the first row of an index instead.
   // Scans begin at a floor. If the clock has gone back, it does not count.
   const floorOf = (floor: string) => `case when ${floor} <= now() then ${floor} else '-infinity' end`;

@@ -151,7 +151,7 @@ from below b where b.due < f.due_floor or b.deliver_at < f.deliver_floor`,
   order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
 
     /** Removes a batch of jobs that callbacks mentioned more than `deadlineMs` ago, and that are not followed. */
-    forgetHeard: `delete from ${tracked} where key = any(array(
+    forgetMentioned: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
   where ${isMentioned('t')} and t.state = ${states.heard} and t.mentioned_at < now() - ${interval(deadlineMs)}
   order by t.callback_signed_at limit 500 for update skip locked)) returning 1 as gone`,

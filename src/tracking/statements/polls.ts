@@ -62,10 +62,10 @@ export function createPollStatements({
      * bucket. All other rows of the result are the taken rows. Parameters: $1 the largest number of rows, $2 whether
      * the requests of this process succeed.
      *
-     * Anyone who has seen a callback can tell of any number of jobs. So while proven rows are due, at most a quarter of
-     * the tokens are for jobs that are told of. `mentioned_credit` has the part of a token that is left of the quarters of
+     * Anyone who has seen a callback can name any number of jobs. So while proven rows are due, at most a quarter of
+     * the tokens are for jobs that only callbacks have mentioned. `mentioned_credit` has the part of a token that is left of the quarters of
      * earlier batches. The order of `mentioned_turn` takes one job of each signed time after another, the newest signed time
-     * first. So a genuine callback, which is new, does not wait behind captured ones. The condition of `told` is not
+     * first. So a genuine callback, which is new, does not wait behind captured ones. The condition of `mentioned` is not
      * `isMentioned`, because PostgreSQL could then read another index and sort all rows.
      *
      * While the tables do not fit this process, no row is taken, and `mismatch` says why.
@@ -78,12 +78,12 @@ export function createPollStatements({
     and ${mismatch('f')} is null and ${firstDue('f')} <= now()
   for update
 ), room as materialized (
-  select r.rows, least(ceil(r.rows / 4.0), floor(r.mentioned_credit + r.rows / 4.0))::integer as told from (
+  select r.rows, least(ceil(r.rows / 4.0), floor(r.mentioned_credit + r.rows / 4.0))::integer as share from (
     select f.mentioned_credit, least($1::integer,
       case when f.tokens < 1 then 0 when f.problem_code is null then floor(f.tokens)::integer else 1 end) as rows
     from f
   ) r
-), told as materialized (
+), mentioned as materialized (
   select key, mentioned_turn, callback_signed_at from (
     select key, mentioned_turn, callback_signed_at from ${tracked} where due <= now() and not is_proven
     order by mentioned_turn, callback_signed_at desc limit $1::integer for update skip locked
@@ -94,11 +94,11 @@ export function createPollStatements({
     select key from ${tracked} where due between (select floor from f) and now() and is_proven
       order by due limit $1::integer for update skip locked
   ) waiting
-  limit coalesce((select rows - least(told, (select count(*) from told)) from room), 0)
+  limit coalesce((select rows - least(share, (select count(*) from mentioned)) from room), 0)
 ), chosen as materialized (
   select key, false as is_mentioned from proven
   union all (
-    select key, true from told order by mentioned_turn, callback_signed_at desc
+    select key, true from mentioned order by mentioned_turn, callback_signed_at desc
     limit coalesce((select rows - (select count(*) from proven) from room), 0))
 ), before as materialized (
   select key, due from ${tracked} where key = any(array(select key from chosen))
@@ -120,12 +120,12 @@ export function createPollStatements({
     requests_sent = fleet.requests_sent + n.taken, polled_at = clock_timestamp(),
     due_floor = coalesce(least(f.first_due, now()) - ${interval(floorSlackMs)}, fleet.due_floor),
     well_at = case when $2::boolean then clock_timestamp() else fleet.well_at end,
-    mentioned_credit = least(1, greatest(0, f.mentioned_credit + n.taken / 4.0 - n.told)),
-    delivery_credit = least(greatest(${maxCredit}, f.burst), fleet.delivery_credit + n.taken + 2 * n.told),
+    mentioned_credit = least(1, greatest(0, f.mentioned_credit + n.taken / 4.0 - n.mentioned)),
+    delivery_credit = least(greatest(${maxCredit}, f.burst), fleet.delivery_credit + n.taken + 2 * n.mentioned),
     problem_polls = case when f.problem_code is null then 0 else least(f.problem_polls + 1, 20) end,
     hold_until = case when f.problem_code is null then null
       else clock_timestamp() + ${interval(`least(${maxHoldMs}, 1000 * power(2, least(f.problem_polls, 6)))`)} end
-  from f, (select count(*)::integer as taken, count(*) filter (where is_mentioned) as told from chosen) n
+  from f, (select count(*)::integer as taken, count(*) filter (where is_mentioned) as mentioned from chosen) n
   where n.taken > 0
 )
 select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
@@ -151,10 +151,10 @@ from taken t`,
      * would hide missing jobs. A link may have many jobs. So this statement is not a part of `claim`, which locks the row
      * of the table `fleet`. Parameter: $1 keys.
      */
-    countJobs: `select l.key, j.known + n.known as known, j.has_heard
+    countJobs: `select l.key, j.known + n.known as known, j.has_mentioned
 from ${tracked} l cross join lateral (
   select count(*) filter (where not ${isUnknown('j')})::integer as known,
-    coalesce(bool_or(j.state = ${states.heard} and not ${isUnknown('j')}), false)::text as has_heard
+    coalesce(bool_or(j.state = ${states.heard} and not ${isUnknown('j')}), false)::text as has_mentioned
   from ${tracked} j where j.link_ref_id = l.link_ref_id and j.kind = ${kinds.job}
 ) j cross join lateral (
   select count(*)::integer as known from ${tracked} j where j.mentioned_link_ref_id = l.link_ref_id and j.link_ref_id is null
@@ -184,7 +184,7 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
     /**
      * Stops following jobs that only callbacks have mentioned and that the service does not know. Parameter: $1 keys.
      */
-    giveUp: `update ${tracked} set ${set(steps.keepHeard)}, context = null, last_error = 'not_found',
+    giveUp: `update ${tracked} set ${set(steps.keepMentioned)}, context = null, last_error = 'not_found',
   mentioned_polls = greatest(mentioned_polls, 1)
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 

@@ -25,7 +25,7 @@ export const absent: Row = {
   isProven: false,
   isMentioned: false,
   hasDate: false,
-  lateLooks: 0,
+  latePolls: 0,
   lastError: 'none',
 };
 
@@ -64,7 +64,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
           isMentioned: false,
           settled: null,
         });
-        Object.assign(row, { link: 0, hasDate: true, end: 0, lease: 0, lateLooks: 0, lastError: 'none' });
+        Object.assign(row, { link: 0, hasDate: true, end: 0, lease: 0, latePolls: 0, lastError: 'none' });
       },
     },
     {

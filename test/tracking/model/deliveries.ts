@@ -13,7 +13,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
   const { maxAttempts, deliveriesPerProcess, without } = settings;
 
   /** The statement that stores a result. */
-  function settle(state: State, delivery: Delivery): void {
+  function storeProgress(state: State, delivery: Delivery): void {
     const { row, truth, world } = state;
     const { attempt, end, of } = delivery;
     const isOfRevision = row.revision === delivery.revision && row.settled === null;
@@ -25,8 +25,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     const isAny = row.state === 'handingOver' && without === 'only the delivery that has the lease follows or buries';
     const mayChange = hasLease(state, delivery) || isAny;
     if (phase === 'done') {
-      const isOfEnd = (row.end === end && isOfRevision) || without === 'settle compares the ends';
-      const isDead = row.state === 'dead' && isOfEnd && without !== 'a late settle takes a dead letter back';
+      const isOfEnd = (row.end === end && isOfRevision) || without === 'storeProgress compares the ends';
+      const isDead = row.state === 'dead' && isOfEnd && without !== 'a late storeProgress takes a dead letter back';
       if (isDead || ((row.state === 'handingOver' || row.state === 'tracking') && isOfEnd)) finish('done');
     } else if ((phase === 'again' || phase === 'known') && mayChange && row.settled !== null) {
       const isSame = phase === 'known';
@@ -41,7 +41,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
         isOver: false,
         hasExpired: false,
         hasDate: true,
-        lateLooks: 0,
+        latePolls: 0,
       });
       world.isLate = false;
       truth.ended -= 1;
@@ -209,23 +209,23 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       },
     },
     {
-      name: 'settle',
-      standsFor: 'statements.settle, followAgain, bury and giveUpLease',
+      name: 'storeProgress',
+      standsFor: 'statements.storeProgress, followAgain, bury and giveUpLease',
       cases: (state) => eachDelivery(state, ({ phase }) => finished.includes(phase)),
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);
-        settle(state, delivery);
+        storeProgress(state, delivery);
         if (delivery.phase === 'timed out') delivery.phase = 'late';
         else drop(process, delivery);
       },
     },
     {
-      name: 'settle, unclear',
+      name: 'storeProgress, unclear',
       standsFor: 'the same statement, whose response is lost: it is sent again',
       helps: false,
       cases: (state) => (settings.unclear ? eachDelivery(state, ({ phase }) => finished.includes(phase)) : []),
       effect(state, at) {
-        settle(state, deliveryAt(state, at).delivery);
+        storeProgress(state, deliveryAt(state, at).delivery);
       },
     },
     {

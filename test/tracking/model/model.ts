@@ -85,7 +85,7 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
         ? letters(
             findings.indexOf(poll.found),
             poll.isLate,
-            poll.lateLooks,
+            poll.latePolls,
             failures.indexOf(poll.lastError),
             poll.isProven,
             poll.isLinkProven,
@@ -116,7 +116,7 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
       row.isProven,
       row.isMentioned,
       row.hasDate,
-      row.lateLooks,
+      row.latePolls,
       failures.indexOf(row.lastError),
       truth.begun,
       truth.lapsed,

@@ -18,11 +18,11 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
 
   function claim(state: State, process: Process): Poll {
     const { row, world } = state;
-    const { isProven, link, lateLooks, lastError } = row;
+    const { isProven, link, latePolls, lastError } = row;
     const poll: Poll = {
       found: 'asked',
       isLate: world.isLate && row.state === 'tracking',
-      lateLooks,
+      latePolls,
       lastError,
       isProven,
       isLinkProven: isLinkProven(row),
@@ -56,7 +56,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       else poll.found = poll.isSame || result < 2 ? 'kept' : 'changed';
       return;
     }
-    const lasts = (isLong && poll.lateLooks === 2) || without === 'an error after the deadline must last';
+    const lasts = (isLong && poll.latePolls === 2) || without === 'an error after the deadline must last';
     poll.isOfAll = world.isDown && !world.isBroken && world.result > 0;
     poll.error = world.result === 0 ? 'own' : world.isDown || world.isBroken ? 'fleet' : 'none';
     const isSame = poll.error === poll.lastError || without === 'an error after the deadline must stay the same';
@@ -180,7 +180,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         const { follows, context } = ownerOf(state, settings, links.own);
         Object.assign(row, { link: links.own, context, isProven: follows });
         if (follows) return;
-        Object.assign(row, { state: 'heard', hasDate: false, lateLooks: 0 });
+        Object.assign(row, { state: 'heard', hasDate: false, latePolls: 0 });
         process.poll = null;
       },
     },
@@ -243,7 +243,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
           row.isProven ||= link === 0 || row.link === link;
         }
         if (poll.found === 'failed' && poll.isLate && state.world.isLate)
-          row.lateLooks = row.lastError === poll.error ? Math.min(row.lateLooks + 1, 2) : 1;
+          row.latePolls = row.lastError === poll.error ? Math.min(row.latePolls + 1, 2) : 1;
         // If nothing has changed since the claim, nothing is stored.
         const hasChanged = poll.error !== poll.lastError || (poll.found === 'failed' ? poll.isLate : !poll.isProven);
         if (hasChanged) row.lastError = poll.error;
@@ -258,7 +258,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         const { row } = state;
         processAt(state, at).poll = null;
         if (row.state !== 'tracking' || row.isProven) return;
-        Object.assign(row, { state: 'heard', hasDate: false, lateLooks: 0, context: 0, lastError: 'own' });
+        Object.assign(row, { state: 'heard', hasDate: false, latePolls: 0, context: 0, lastError: 'own' });
       },
     },
   ];

@@ -67,12 +67,14 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
     {
       name: 'The result of a handler changes only the completion that the handler received.',
       step: (before, action, after, at) =>
-        !action.startsWith('settle') || deliveryIn(before, at)?.of === before.truth.end || isSameRow(before, after),
+        !action.startsWith('storeProgress') ||
+        deliveryIn(before, at)?.of === before.truth.end ||
+        isSameRow(before, after),
     },
     {
       name: 'A completion that was handled does not stay a dead letter.',
       step: (before, action, after, at) =>
-        action !== 'settle' || !isLateSuccess(before, at) || after.row.state !== 'dead',
+        action !== 'storeProgress' || !isLateSuccess(before, at) || after.row.state !== 'dead',
       reach: {
         from: ({ row, truth }) => !crashes && !unclear && row.state === 'dead' && truth.isHandled,
         to: ({ row }) => row.state === 'done',
@@ -83,7 +85,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       step: (before, action, after, at) =>
         before.row.state === 'done'
           ? action !== 'begin' || deliveryIn(after, at)?.phase !== 'begun'
-          : action !== 'settle' || !isSuccess(before, at) || after.row.state === 'done',
+          : action !== 'storeProgress' || !isSuccess(before, at) || after.row.state === 'done',
     },
     {
       name: 'After that, its completion is no longer handed over.',
@@ -100,7 +102,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       step: (before, action, after, [index = 0]) => {
         const poll = action === 'end' && hasEnded(before, after) ? pollIn(before, index) : null;
         return (
-          poll?.found !== 'expired' || poll.error === 'none' || (poll.lateLooks === 2 && poll.error === poll.lastError)
+          poll?.found !== 'expired' || poll.error === 'none' || (poll.latePolls === 2 && poll.error === poll.lastError)
         );
       },
     },
@@ -209,4 +211,4 @@ const leavesDead = (before: State, action: string, at: readonly number[]) =>
   action === 'untrack' ||
   action === 'retry' ||
   action === 'endAgain' ||
-  (action.startsWith('settle') && isLateSuccess(before, at));
+  (action.startsWith('storeProgress') && isLateSuccess(before, at));

@@ -33,7 +33,7 @@ export interface Row {
   /** Whether the row has a date for the next poll. */
   hasDate: boolean;
   /** How many polls have failed after the deadline, up to two. */
-  lateLooks: number;
+  latePolls: number;
   /** The error of the last poll. */
   lastError: Failure;
 }
@@ -91,7 +91,7 @@ export type Failure = (typeof failures)[number];
 export interface Poll {
   found: (typeof findings)[number];
   readonly isLate: boolean;
-  readonly lateLooks: number;
+  readonly latePolls: number;
   readonly lastError: Failure;
   readonly isProven: boolean;
   readonly isLinkProven: boolean;

@@ -23,7 +23,7 @@ export function createCallerTakers(stage: Stage): Takers {
     await new Promise<void>((resolve) => {
       const run: typeof database.run = async (text, ...rest) => {
         const rows = await database.run(text, ...rest);
-        if (text === statements.forgetHeard && rows.length === 0) resolve();
+        if (text === statements.forgetMentioned && rows.length === 0) resolve();
         return rows;
       };
       housekeeping = createHousekeeping({ ...context, database: { ...database, run } });
@@ -57,7 +57,7 @@ export function createCallerTakers(stage: Stage): Takers {
     },
     async adopt() {
       const [counted] = await database.run(statements.countJobs, [JSON.stringify([linkKey])]);
-      if (counted?.has_heard === 'true') await database.run(statements.adopt, [linkKey]);
+      if (counted?.has_mentioned === 'true') await database.run(statements.adopt, [linkKey]);
     },
     async forget() {
       await update("ended_at = ended_at - interval '1 year'");

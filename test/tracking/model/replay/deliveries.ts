@@ -53,7 +53,7 @@ export function createDeliveryTakers(stage: Stage): Takers {
     const { phase, attempt } = deliveryOf(step);
     clock.isNextLate = line.isTooLate;
     line.isTooLate = false;
-    if (phase === 'done') return goOn(step, 'settle');
+    if (phase === 'done') return goOn(step, 'storeProgress');
     if (phase === 'known' || (phase === 'again' && line.isFurther)) return goOn(step, 'restore');
     if (phase === 'again') return goOn(step, 'followAgain');
     const isLast = phase !== 'unbegun' && phase !== 'returned' && attempt >= settings.maxAttempts;
@@ -86,7 +86,7 @@ export function createDeliveryTakers(stage: Stage): Takers {
         const line = lines.get(id);
         if (!line?.isTaken) continue;
         line.isTaken = false;
-        line.halt = await process.goOn(line, phase === 'asking' ? 'status' : 'settle');
+        line.halt = await process.goOn(line, phase === 'asking' ? 'status' : 'storeProgress');
       }
       await pool.query(`update ${schema}.tracked set due = null where kind = ${kinds.link};
         update ${schema}.tracked set deliver_at = now() - interval '1 s' where key = '${key}'`);
@@ -130,13 +130,13 @@ export function createDeliveryTakers(stage: Stage): Takers {
     // Nothing is in between that a replay could wait for.
     async prepare() {},
     async begin(step) {
-      const halt = await goOn(step, 'settle');
+      const halt = await goOn(step, 'storeProgress');
       const isGone = !deliveriesOf(step.after, step).some(({ id }) => id === step.at[1]);
       await (isGone ? pass(halt) : hold(lineOf(step), halt));
       await settleDown();
     },
     async 'begin, unclear'(step) {
-      await lose(step, await goOn(step, 'settle'));
+      await lose(step, await goOn(step, 'storeProgress'));
     },
     async call(step) {
       const line = lineOf(step);
@@ -178,15 +178,15 @@ export function createDeliveryTakers(stage: Stage): Takers {
       const line = lineOf(step);
       line.release = async () => line.timeOut();
     },
-    async settle(step) {
+    async storeProgress(step) {
       await pass(await goOnToEnd(step));
       await settleDown();
     },
-    async 'settle, unclear'(step) {
+    async 'storeProgress, unclear'(step) {
       await lose(step, await goOnToEnd(step));
     },
     async 'give up'(step) {
-      const halt = deliveryOf(step).phase === 'beginning' ? await goOn(step, 'settle') : await goOnToStore(step);
+      const halt = deliveryOf(step).phase === 'beginning' ? await goOn(step, 'storeProgress') : await goOnToStore(step);
       clock.isNextLate = true;
       halt.reject(connectionLost());
       await settleDown();

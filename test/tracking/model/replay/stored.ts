@@ -88,7 +88,7 @@ function readRow(row: Columns, names: Pick<Row, 'end' | 'lease' | 'version'>): R
     isProven: row.is_proven,
     isMentioned: row.is_mentioned,
     hasDate: row.has_date,
-    lateLooks: Math.min(row.late_polls, 2),
+    latePolls: Math.min(row.late_polls, 2),
     lastError: failureOf(row.last_error),
   };
 }
