@@ -60,16 +60,8 @@ export function createCallbackStatements({ rows, now, list, find, set, recheck, 
       const refusal = refuse(mention, maxJobs);
       if (refusal === null) {
         const { context, isFollowed } = owner;
-        const columns = {
-          ...mention,
-          user_id,
-          job_id,
-          context,
-          mentioned_at: now(),
-          forced_at: now(),
-          is_proven: false,
-        };
-        set(open(key, kinds.job), isFollowed ? steps.follow : steps.keepMentioned, columns);
+        const row = { ...mention, user_id, job_id, context, mentioned_at: now(), forced_at: now(), is_proven: false };
+        set(open(key, kinds.job), isFollowed ? steps.follow : steps.keepMentioned, row);
       }
       return [{ is_written: refusal === null, refusal }];
     },

@@ -19,8 +19,8 @@ export function createCallbackStatements(
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), least(coalesce(t.forced_at, '-infinity'), now()) + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
-  // The row keeps the signed time of the newest callback. A callback that was signed later takes the job out of the turns of its earlier signed time, in which others may have
-  // named the job before.
+  // The row keeps the signed time of the newest callback. A callback that was signed later takes the job out of the
+  // turns of its earlier signed time, in which others may have named the job before.
   const isNewer = `(t.callback_signed_at is null or excluded.callback_signed_at > t.callback_signed_at)`;
   const isTurned = `(not t.is_proven and ${isNewer})`;
   // A job that has ended is polled again if the callback may be about a newer result than the one that was handed over.

@@ -63,10 +63,11 @@ export function createPollStatements({
      * the requests of this process succeed.
      *
      * Anyone who has seen a callback can name any number of jobs. So while proven rows are due, at most a quarter of
-     * the tokens are for jobs that only callbacks have mentioned. `mentioned_credit` has the part of a token that is left of the quarters of
-     * earlier batches. The order of `mentioned_turn` takes one job of each signed time after another, the newest signed time
-     * first. So a genuine callback, which is new, does not wait behind captured ones. The condition of `mentioned` is not
-     * `isMentioned`, because PostgreSQL could then read another index and sort all rows.
+     * the tokens are for jobs that only callbacks have mentioned. `mentioned_credit` has the part of a token that is
+     * left of the quarters of earlier batches. The order of `mentioned_turn` takes one job of each signed time after
+     * another, the newest signed time first. So a genuine callback, which is new, does not wait behind captured ones.
+     * The condition of `mentioned` is not `isMentioned`, because PostgreSQL could then read another index and sort all
+     * rows.
      *
      * While the tables do not fit this process, no row is taken, and `mismatch` says why.
      */
