@@ -14,10 +14,20 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
   });
   afterAll(() => cluster.close());
 
+  /** The function that counts the blocks that a statement reads. */
+  function createGauge(world: ReturnType<typeof createWorld>) {
+    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
+    return async (name: 'claim' | 'deliver', values: unknown[]): Promise<number> => {
+      const plan = await world.pool.query(`explain (analyze, buffers, format json) ${statements[name]}`, values);
+      const [first] = plan.rows as { 'QUERY PLAN': { Plan: Record<string, number> }[] }[];
+      const blocks = first?.['QUERY PLAN'][0]?.Plan ?? {};
+      return Number(blocks['Shared Hit Blocks']) + Number(blocks['Shared Read Blocks']);
+    };
+  }
+
   test('the versions that polls and deliveries leave do not slow the next ones', async () => {
     const world = createWorld(cluster);
     await world.open();
-    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
     const reader = new pg.Client({ connectionString: cluster.connectionString });
     await reader.connect();
     await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
@@ -26,12 +36,7 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     await world.rows(`insert into TRACKED (key, kind, state, outcome, ended_at, end_id, deliver_at)
       select gen_random_uuid(), 2, 2, 3, now(), gen_random_uuid(), now() - interval '1 hour' from generate_series(1, 1000) n`);
     await reader.query('begin isolation level repeatable read; select 1');
-    const blocksOf = async (name: 'claim' | 'deliver', values: unknown[]) => {
-      const plan = await world.pool.query(`explain (analyze, buffers, format json) ${statements[name]}`, values);
-      const [first] = plan.rows as { 'QUERY PLAN': { Plan: Record<string, number> }[] }[];
-      const blocks = first?.['QUERY PLAN'][0]?.Plan ?? {};
-      return Number(blocks['Shared Hit Blocks']) + Number(blocks['Shared Read Blocks']);
-    };
+    const blocksOf = createGauge(world);
     const measure = async () => {
       await world.rows('update FLEET set tokens = 10, refilled_at = now(), delivery_credit = 10');
       return [await blocksOf('claim', [1, true]), await blocksOf('deliver', [1])];
@@ -54,6 +59,38 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     expect(deliveryWithout).toBeGreaterThan(deliveryBefore + 200);
     expect(claim).toBeLessThan(claimBefore + 50);
     expect(delivery).toBeLessThan(deliveryBefore + 50);
+  });
+
+  test('the versions of the one row of all processes do not slow polls and deliveries', async () => {
+    const world = createWorld(cluster);
+    await world.open();
+    const blocksOf = createGauge(world);
+    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
+    const reader = new pg.Client({ connectionString: cluster.connectionString });
+    await reader.connect();
+    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
+      select gen_random_uuid(), 0, 1, 'user', 'job', now(), now() + interval '1 day' from generate_series(1, 10)`);
+    await world.rows(`insert into TRACKED (key, kind, state, outcome, ended_at, end_id, deliver_at)
+      select gen_random_uuid(), 2, 2, 3, now(), gen_random_uuid(), now() from generate_series(1, 10)`);
+    await reader.query('begin isolation level repeatable read; select 1');
+    const measure = async () => {
+      await world.rows('update FLEET set tokens = 10, refilled_at = now(), delivery_credit = 10');
+      return (await blocksOf('claim', [1, true])) + (await blocksOf('deliver', [1]));
+    };
+    const before = await measure();
+
+    // Ten minutes, each with its housekeeping.
+    for (let minute = 0; minute < 10; minute++) {
+      await world.rows(
+        `do $$ begin for n in 1..600 loop update ${world.schema}.fleet set tokens = tokens + 1; commit; end loop; end $$`,
+      );
+      await world.rows("update FLEET set kept_at = now() - interval '2 minutes'");
+      expect(await world.rows(statements.keepHouse)).toHaveLength(1);
+    }
+    const after = await measure();
+    await reader.end();
+
+    expect(after).toBeLessThan(before + 100);
   });
 
   test('a row whose transaction was open for long is found, though its date is below the floor', async () => {

@@ -103,6 +103,7 @@ export function createTables(schema: string): readonly string[] {
   context json
 ) with (fillfactor = 80, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_cost_delay = 1, autovacuum_analyze_threshold = 1000, autovacuum_analyze_scale_factor = 0.05)`,
+    `create index fleet_newest on ${schema}.fleet (kept_at)`,
     `create index tracked_due on ${schema}.tracked (due) where due is not null and is_proven`,
     `create index tracked_mentioned_turn on ${schema}.tracked (mentioned_turn, callback_signed_at desc, due)
   where due is not null and not is_proven`,

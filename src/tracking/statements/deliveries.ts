@@ -17,6 +17,7 @@ export function createDeliveryStatements(
   {
     tracked,
     fleet,
+    isNewest,
     burst,
     unused,
     refilled,
@@ -66,7 +67,7 @@ returning t.lease_id, t.attempts, t.context::text as context`;
     f.delivery_credit as credit, ${unused} >= ${burst} + f.rate * ${unusedSeconds} as is_unused,
     coalesce(${firstDue('f')} <= now(), false) as has_due,
     ${floorOf('f.deliver_floor')} as floor, ${firstDelivery('f')} as first_at
-  from ${fleet} f where ${firstDelivery('f')} <= now() for update
+  from ${fleet} f where ${isNewest('f')} and ${firstDelivery('f')} <= now() for update
 ), room as materialized (
   select case when mismatch is not null then 0 when not is_free then $1::integer
     else greatest(0, least($1::integer, floor(tokens + burst), case when has_due and not is_unused then floor(credit) end)) end::integer as rows
@@ -91,12 +92,12 @@ returning t.lease_id, t.attempts, t.context::text as context`;
   from f, (select count(*)::integer as taken,
       (count(*) filter (where (outcome = ${outcomes.completed} or settled is not null) and not is_spent and (select is_free from f)))::integer as requests
     from taken) n
-  where n.taken > 0
+  where n.taken > 0 and ${isNewest('fleet')}
   returning case when n.requests > 0 then fleet.tokens end as tokens
 )
 select (select json_agg(taken) from taken)::text as taken, (select tokens from charged) as tokens, s.rate,
   ${milliseconds(`${firstDelivery('s')} - now()`)} as next_ms, ${mismatch('s')} as mismatch
-from ${fleet} s`,
+from ${fleet} s where ${isNewest('s')}`,
 
     /**
      * Marks completions as handled. A completion may have become a dead letter in the meantime, if its handler took

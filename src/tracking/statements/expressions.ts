@@ -34,6 +34,9 @@ export function createExpressions({
 }: StoredSettings) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
+  // True of the one row of `fleet`. While somebody keeps a transaction open, PostgreSQL keeps all of its versions. An index
+  // of a date that changes once a minute leads past them, and no other update of the row changes the index.
+  const isNewest = (row: string) => `${row}.kept_at >= (select max(kept_at) from ${fleet})`;
   // If the database's clock goes back, for example after a failover, the difference counts as time that has
   // passed. Otherwise no request could be sent until the clock reaches its old time again.
   const burst = `greatest(1, f.rate * ${burstSeconds})`;
@@ -102,6 +105,7 @@ export function createExpressions({
   return {
     tracked,
     fleet,
+    isNewest,
     burst,
     unused,
     refilled,

@@ -21,6 +21,7 @@ import { type Expressions, interval, keysOf, milliseconds } from './expressions.
 export function createPollStatements({
   tracked,
   fleet,
+  isNewest,
   burst,
   refilled,
   heldUntil,
@@ -75,7 +76,7 @@ export function createPollStatements({
   select f.problem_code, f.problem_polls, f.rate, ${refilled} as tokens, ${burst} as burst, f.mentioned_credit,
     ${floorOf('f.due_floor')} as floor, ${firstProvenDue('f')} as first_due
   from ${fleet} f
-  where ${isFree}
+  where ${isNewest('f')} and ${isFree}
     and ${mismatch('f')} is null and ${firstDue('f')} <= now()
   for update
 ), room as materialized (
@@ -127,7 +128,7 @@ export function createPollStatements({
     hold_until = case when f.problem_code is null then null
       else clock_timestamp() + ${interval(`least(${maxHoldMs}, 1000 * power(2, least(f.problem_polls, 6)))`)} end
   from f, (select count(*)::integer as taken, count(*) filter (where is_mentioned) as mentioned from chosen) n
-  where n.taken > 0
+  where n.taken > 0 and ${isNewest('fleet')}
 )
 select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
   (select f.tokens from f) as tokens,
@@ -139,7 +140,7 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   null as last_error, null as is_proven, null as is_link_proven, null as mentioned_polls, null as missing, null as missing_seen, null as missing_mentioned, null as is_late,
   null as late_polls, null as late_ms, null as step, null as revision, null as version, null as signed_ms, null as callback_signed_ms,
   ${mismatch('s')} as mismatch
-from ${fleet} s
+from ${fleet} s where ${isNewest('s')}
 union all
 select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
   t.last_error, t.is_proven, t.is_link_proven, t.mentioned_polls, t.missing, t.missing_seen, t.missing_mentioned, t.is_late, t.late_polls, t.late_ms,
