@@ -114,7 +114,9 @@ export function createPollStatements(memory: Memory) {
       for (const { row, entry } of join<KeptEnd>(ends, is.settled)) {
         if (row.revision !== entry.revision) continue;
         if (entry.is_same) row.signed_at = entry.signed_ms;
-        const due = row.step <= 1 && entry.signed_ms !== null ? memory.recheck(row, entry.signed_ms) : null;
+        const failed = row.step === 0 ? row.due : null;
+        const known = row.step <= 1 ? memory.recheck(row, entry.signed_ms) : null;
+        const due = entry.signed_ms === null ? failed : known;
         Object.assign(row, { due, last_error: null });
       }
     },

@@ -86,6 +86,23 @@ onEachPlace((createWorld) => {
     ]);
   });
 
+  test('a callback that comes while a look at a done job fails is not forgotten', async () => {
+    const { world, tracker, completions, job } = await start();
+    await world.until(async () => (await tracker.get(job))?.state === 'done');
+    const { polls = 0 } = (await tracker.get(job)) ?? {};
+    const release = world.holdAfter(0);
+    await tracker.receive(await (await world.service.jobs.callback(job)).text());
+    await world.until(async () => ((await tracker.get(job))?.polls ?? 0) > polls);
+
+    world.service.jobs.complete(job, 'approved');
+    await tracker.receive(await (await world.service.jobs.callback(job)).text());
+    world.failSome({ kind: 'status', status: 404 }, [true]);
+    release();
+
+    await world.until(() => completions.length === 2);
+    expect(describe(completions)[1]).toEqual([2, 1, 'succeeded']);
+  });
+
   test('a verdict that changes before a further attempt is the next revision, and no dead letter is left', async () => {
     const world = createWorld();
     const job = world.completeJob('rejected');
