@@ -31,7 +31,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
     },
 
     stats() {
-      const failing = list(is.ending, ({ attempts }) => attempts > 0);
+      const failing = list(is.ending, ({ attempts, settled }) => attempts > 0 && settled === null);
       const counts = {
         heard: count(is.job, is.heard),
         tracking: count(is.job, is.followed),

@@ -103,6 +103,19 @@ onEachPlace((createWorld) => {
     expect(describe(completions)[1]).toEqual([2, 1, 'succeeded']);
   });
 
+  test('a further completion whose handler has not begun does not count as failing', async () => {
+    const { world, tracker, job } = await start();
+    await world.until(async () => (await tracker.get(job))?.state === 'done');
+    world.service.jobs.complete(job, 'approved');
+    const release = world.holdAfter(1);
+    await tracker.receive(await (await world.service.jobs.callback(job)).text());
+    await world.until(async () => (await tracker.get(job))?.state === 'handing_over');
+
+    expect(await tracker.stats()).toMatchObject({ handingOver: 1, failing: 0 });
+    release();
+    await world.until(async () => (await tracker.get(job))?.state === 'done');
+  });
+
   test('a verdict that changes before a further attempt is the next revision, and no dead letter is left', async () => {
     const world = createWorld();
     const job = world.completeJob('rejected');
