@@ -39,7 +39,7 @@ export interface TokenBucket {
 }
 
 /**
- * Who repeats a call in place of its own retries: a wait, the service that redelivers a callback, or nobody, for a list
+ * Who repeats a call in place of its own retries: a wait, the service that redelivers a callback, or none, for a list
  * whose options are invalid. The call then makes only one attempt, and a second only if it needs a new signature. It takes
  * no tokens from the bucket.
  */

@@ -136,7 +136,7 @@ export const ownProblemMs = 60_000;
 
 /**
  * Scans for due rows begin this long, in ms, before the lowest date that one has found. Below it, the index has only
- * entries of rows that are gone, which vacuum cannot remove while somebody keeps a transaction open.
+ * entries of rows that are gone, which vacuum cannot remove while another transaction stays open.
  */
 export const floorSlackMs = 60_000;
 

@@ -1,5 +1,5 @@
 /**
- * The script of the pages: it asks every second whether something has changed, and less often while nobody looks. It
+ * The script of the pages: it asks every second whether something has changed, and less often while the page is hidden. It
  * updates the page, and keeps the reader's position, focus and selection.
  *
  * @module

@@ -99,7 +99,7 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     /** The end of the pauses that the service or a problem have caused. */
     heldUntil: () => Math.max(fleet.hold_until, fleet.asked_until),
 
-    /** Takes tokens, and adds those of the time that has passed. Says how many there are, and whether nobody used them. */
+    /** Takes tokens, and adds those of the time that has passed. Says how many there are, and whether they were unused. */
     takeTokens(count: number) {
       const unused = fleet.tokens + ((now() - fleet.refilled_at) / 1_000) * fleet.rate;
       const burst = Math.max(1, fleet.rate * burstSeconds);

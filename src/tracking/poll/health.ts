@@ -42,7 +42,7 @@ const silenceMs = 1_000;
 const wellMs = 600_000;
 /**
  * The longest pause of all processes, in ms, after a response with `Retry-After`: 15 minutes. The response may not be
- * signed, so nobody else may stop the processes for longer.
+ * signed, so others must not stop the processes for longer.
  */
 const maxAskedMs = 900_000;
 /** The pause of all processes, in ms, after a 429 without `Retry-After`. */

@@ -56,7 +56,7 @@ returning t.lease_id, t.attempts, t.context::text as context`;
      * those that are left. If this number is below zero, the requests must wait until it has risen to zero.
      *
      * While polls are due, deliveries take at most as many tokens as polls have taken before (`delivery_credit`), so that
-     * both get half of them. Of polls of jobs that only callbacks have mentioned, each counts as three. If nobody has used
+     * both get half of them. Of polls of jobs that only callbacks have mentioned, each counts as three. If no process has used
      * the tokens for a while, deliveries take them. During a pause, or a problem that affects all jobs, no token is taken,
      * and `tokens` is null. If `is_spent` is true, a process died during the last attempt: the completion is not delivered
      * again. `begin` returns the contexts, because PostgreSQL keeps the lock of the row of `fleet` until it has sent all

@@ -34,7 +34,7 @@ export function createExpressions({
 }: StoredSettings) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
-  // True of the one row of `fleet`. While somebody keeps a transaction open, PostgreSQL keeps all of its versions. An index
+  // True of the one row of `fleet`. While another transaction stays open, PostgreSQL keeps all of its versions. An index
   // of a date that changes once a minute leads past them, and no other update of the row changes the index.
   const isNewest = (row: string) => `${row}.kept_at >= (select max(kept_at) from ${fleet})`;
   // If the database's clock goes back, for example after a failover, the difference counts as time that has
