@@ -92,7 +92,7 @@ test.each([
 
 test('a handler of a lazy client without options responds with 503', async () => {
   const reported: unknown[] = [];
-  const handle = HostedClient.fromEnv({ logger: silent }, { lazy: true }).callbacks.handler({
+  const handle = HostedClient.fromEnv({ logger: silent }, { env: {}, lazy: true }).callbacks.handler({
     onEvent,
     onError: (error, at) => reported.push(error, at),
   });
