@@ -28,14 +28,16 @@ export async function startService(jobCount: number, random: () => number, faili
   const endsAt = new Float64Array(jobCount).fill(Number.POSITIVE_INFINITY);
   /** When its end was first told to a client. */
   const foundAt = new Float64Array(jobCount);
-  const recent: number[] = [];
+  const startedAt = performance.now();
   let lastSignedAt = 0;
   let linkRefId: string | null = null;
   const state = {
     ...{ partnerId, apiKey, origin: '', endsAt, foundAt, mock },
     /** What is wrong with all responses now, and what with the responses about some jobs for ever. */
     ...{ fault: null as Fault | null, faultOf: (_: number): Fault | null => null },
-    ...{ requests: 0, failed: 0, busiest: 0, stillPending: 0, asked: new Set<string>() },
+    ...{ requests: 0, failed: 0, stillPending: 0, asked: new Set<string>() },
+    /** Requests by the second in which they came, since the service started. */
+    bySecond: [] as number[],
     writeCallback,
     fetch: ask,
     /** Adds a link, which the callbacks from now on name. */
@@ -70,11 +72,9 @@ export async function startService(jobCount: number, random: () => number, faili
   }
 
   function count(): void {
-    const now = performance.now();
+    const second = Math.floor((performance.now() - startedAt) / 1_000);
     state.requests += 1;
-    recent.push(now);
-    while ((recent[0] ?? now) <= now - 1_000) recent.shift();
-    state.busiest = Math.max(state.busiest, recent.length);
+    state.bySecond[second] = (state.bySecond[second] ?? 0) + 1;
   }
 
   function drawFault(n: number): Fault | 'a page' | null {
