@@ -7,7 +7,7 @@
 import { createCall, onceItSucceeds } from './call/call.js';
 import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
-import { HostedConfigError } from './errors/errors.js';
+import { HostedConfigError } from './errors/client-errors.js';
 import { createTelemetry, type Logger, type Report, type Telemetry } from './events.js';
 import { readEnvironment, readSource } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { HostedErrorCode } from './errors/errors.js';
+import type { HostedErrorCode } from './errors/client-errors.js';
 import type { Outcome } from './errors/hosted-error.js';
 import type { JobStatus } from './jobs/types.js';
 import type { OperationName } from './protocol/routes.js';

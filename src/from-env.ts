@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedConfigError } from './errors/errors.js';
+import { HostedConfigError } from './errors/client-errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
 import { consoleLoggers, oneOfLogLevels } from './runtime/console-log.js';

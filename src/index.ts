@@ -8,7 +8,7 @@ export type { ApiPromise, ResponseInfo } from './call/api-promise.js';
 export type { Callbacks } from './callbacks/callbacks.js';
 export type * from './callbacks/types.js';
 export { HostedClient } from './client.js';
-export * from './errors/errors.js';
+export * from './errors/client-errors.js';
 export { HostedError, type Issue, type Outcome } from './errors/hosted-error.js';
 export {
   HostedApiError,

@@ -6,7 +6,7 @@
  */
 
 import { addCallerFrames } from '../errors/caller-frames.js';
-import { HostedTimeoutError, HostedValidationError } from '../errors/errors.js';
+import { HostedTimeoutError, HostedValidationError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
@@ -45,7 +45,7 @@ export type Call = <Input, Output>(
 ) => ApiPromise<Output>;
 
 /** The parts of a client that its namespaces share. They need checked options. */
-export interface Started {
+export interface StartedClient {
   readonly call: Call;
   readonly settings: Settings;
   readonly telemetry: Telemetry;
@@ -58,7 +58,7 @@ export interface Started {
  *
  * @throws {HostedConfigError} when the options of a lazy client are missing or invalid.
  */
-export type Start = () => Started;
+export type StartClient = () => StartedClient;
 
 /** Creates a value at first use. A failure is not remembered: the next use tries again. */
 export function onceItSucceeds<T extends object>(create: () => T): () => T {
@@ -70,7 +70,7 @@ export function onceItSucceeds<T extends object>(create: () => T): () => T {
 }
 
 /** Creates a call function that starts the client first. If the client cannot be started, the call rejects. */
-export function callAfter(start: Start): Call {
+export function callOnceStarted(start: StartClient): Call {
   return (...given) => callOrReject(() => start().call(...given));
 }
 

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type AnyHostedError, HostedTimeoutError } from '../errors/errors.js';
+import { type AnyHostedError, HostedTimeoutError } from '../errors/client-errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 import {
   type ErrorResponse,

@@ -6,9 +6,9 @@
  * @module
  */
 
-import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
+import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/client-errors.js';
 import { type ErrorFacts, type Issue, maxIssues } from '../errors/hosted-error.js';
-import type { SignatureReason, UnusableReason } from '../errors/messages.js';
+import type { SignatureReason, UnusableReason } from '../errors/reasons.js';
 import { collectIn } from '../protocol/scalars.js';
 import { durationSince } from '../runtime/clock.js';
 import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';

@@ -6,7 +6,7 @@
  */
 
 import { addCallerFrames } from '../errors/caller-frames.js';
-import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
+import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/client-errors.js';
 import type { HostedEvent } from '../events.js';
 import { assumedMaxRetryAfterMs, assumedRepeatable } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import { HostedError } from '../errors/hosted-error.js';
 import type { Wire } from '../protocol/assumptions.js';
 import type { Attempt, RequestSignature, SigningTimes } from './attempt.js';

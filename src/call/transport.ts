@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedConnectionError } from '../errors/errors.js';
+import { HostedConnectionError } from '../errors/client-errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
 import { platformFetch } from '../runtime/fetch.js';

@@ -5,7 +5,7 @@
  */
 
 import { createVerifyError, type ReadingErrors } from '../call/response.js';
-import { HostedResponseError, HostedSignatureError, HostedTimeoutError } from '../errors/errors.js';
+import { HostedResponseError, HostedSignatureError, HostedTimeoutError } from '../errors/client-errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 
 /** The facts that all errors about a received callback have. */

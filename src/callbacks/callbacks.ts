@@ -4,7 +4,7 @@
  * @module
  */
 
-import { callAfter, onceItSucceeds, type Start } from '../call/call.js';
+import { callOnceStarted, onceItSucceeds, type StartClient } from '../call/call.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
@@ -141,8 +141,8 @@ export interface Callbacks {
  *
  * @internal
  */
-export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
-  const call = callAfter(start);
+export function createCallbacks(start: StartClient, unstarted: Telemetry): Callbacks {
+  const call = callOnceStarted(start);
   const open = onceItSucceeds(() => createReceiver(start()));
 
   return {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedSignatureError } from '../errors/errors.js';
+import { HostedSignatureError } from '../errors/client-errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { linkIdOf, versionOf } from '../jobs/version.js';
 import { assumedMaxHintLeadMs, assumedSettlingMs } from '../protocol/assumptions.js';

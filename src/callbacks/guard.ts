@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import { callbackFacts } from './callback-errors.js';
 import { limitStep } from './limit-step.js';
 import type { HandlerSettings } from './options.js';

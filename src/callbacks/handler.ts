@@ -5,7 +5,7 @@
  * @module
  */
 
-import { onceItSucceeds, type Started } from '../call/call.js';
+import { onceItSucceeds, type StartedClient } from '../call/call.js';
 import {
   HostedConfigError,
   HostedConnectionError,
@@ -14,7 +14,7 @@ import {
   HostedSignatureError,
   HostedTimeoutError,
   isHostedError,
-} from '../errors/errors.js';
+} from '../errors/client-errors.js';
 import { ignoreErrors, type Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus, PendingJob } from '../jobs/types.js';
@@ -49,7 +49,7 @@ import type { CallbackHandler, CallbackHint, JobEvent } from './types.js';
 export type Receiver = ReturnType<typeof createReceiver>;
 
 /** Creates the parts that receive the callbacks of one client. */
-export function createReceiver({ call, settings, telemetry }: Started) {
+export function createReceiver({ call, settings, telemetry }: StartedClient) {
   const { clock } = settings;
   return {
     client: settings,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedTimeoutError } from '../errors/errors.js';
+import { HostedTimeoutError } from '../errors/client-errors.js';
 import { type WaitingClock, withTimeout } from '../runtime/clock.js';
 import { readBytes } from '../runtime/read-body.js';
 import { callbackErrors, callbackFacts, createFullError } from './callback-errors.js';

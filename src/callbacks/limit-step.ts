@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HostedTimeoutError } from '../errors/errors.js';
+import { HostedTimeoutError } from '../errors/client-errors.js';
 import { type WaitingClock, withTimeout } from '../runtime/clock.js';
 import { callbackFacts } from './callback-errors.js';
 

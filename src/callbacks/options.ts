@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
+import { HostedConfigError, HostedValidationError } from '../errors/client-errors.js';
 import { assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject, looseInputObject } from '../validation/check.js';

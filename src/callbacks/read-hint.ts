@@ -7,7 +7,7 @@
  */
 
 import { createNoObject } from '../call/response.js';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { assumedInterimCodes } from '../protocol/assumptions.js';
 import { collectIn, isAbsent, readCode, readObject, reportWithin, toBoolean } from '../protocol/scalars.js';

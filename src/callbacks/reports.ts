@@ -6,7 +6,7 @@
  */
 
 import { describeThrown } from '../errors/caller-frames.js';
-import { isHostedError } from '../errors/errors.js';
+import { isHostedError } from '../errors/client-errors.js';
 import { type HostedEvent, ignoreErrors, type Telemetry } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import { completeMessage, type TraceMessage, trace } from '../runtime/tracing-channel.js';

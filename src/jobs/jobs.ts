@@ -5,8 +5,8 @@
  */
 
 import type { ApiPromise } from '../call/api-promise.js';
-import { callAfter, type Start } from '../call/call.js';
-import { HostedValidationError } from '../errors/errors.js';
+import { callOnceStarted, type StartClient } from '../call/call.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { jobStatus } from './operations.js';
@@ -127,8 +127,8 @@ export interface Jobs {
  *
  * @internal
  */
-export function createJobs(start: Start): Jobs {
-  const call = callAfter(start);
+export function createJobs(start: StartClient): Jobs {
+  const call = callOnceStarted(start);
 
   return {
     status: (query, options) => call(jobStatus, query, options),

@@ -6,8 +6,13 @@
  */
 
 import type { ResponseInfo } from '../call/api-promise.js';
-import type { Started } from '../call/call.js';
-import { type AnyHostedError, HostedPollTimeoutError, HostedSignatureError, isHostedError } from '../errors/errors.js';
+import type { StartedClient } from '../call/call.js';
+import {
+  type AnyHostedError,
+  HostedPollTimeoutError,
+  HostedSignatureError,
+  isHostedError,
+} from '../errors/client-errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { assumedSettlingMs } from '../protocol/assumptions.js';
@@ -71,7 +76,7 @@ const minPollMs = 25;
 const maxLeadMs = 10_000;
 
 /** Creates the functions that poll jobs with the same options. */
-export function createPoller({ call, random, telemetry, settings }: Started, plan: WaitPlan) {
+export function createPoller({ call, random, telemetry, settings }: StartedClient, plan: WaitPlan) {
   const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 

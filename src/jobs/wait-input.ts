@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import type { HostedError, Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';

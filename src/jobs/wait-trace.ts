@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { AnyHostedError } from '../errors/errors.js';
+import type { AnyHostedError } from '../errors/client-errors.js';
 import type { Outcome } from '../errors/hosted-error.js';
 import type { OperationName } from '../protocol/routes.js';
 import { completeMessage, snapshotContext, type TraceMessage, trace } from '../runtime/tracing-channel.js';

@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import type { CallOptions } from '../options.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, integer, nonBlank, validDate } from '../validation/input.js';

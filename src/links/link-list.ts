@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { type ApiPromise, createApiPromise } from '../call/api-promise.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { withSignals } from '../runtime/clock.js';

@@ -5,7 +5,7 @@
  */
 
 import { type ApiPromise, callOrReject } from '../call/api-promise.js';
-import { callAfter, type Start } from '../call/call.js';
+import { callOnceStarted, type StartClient } from '../call/call.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
@@ -205,8 +205,8 @@ export interface Links {
  *
  * @internal
  */
-export function createLinks(start: Start): Links {
-  const call = callAfter(start);
+export function createLinks(start: StartClient): Links {
+  const call = callOnceStarted(start);
   const warnOfUser = createUserWarning();
   const pages: PageSource = {
     firstPage: () => start().settings.wire.firstPage,

@@ -8,7 +8,7 @@
 
 import type { CallResult } from '../call/api-promise.js';
 import type { Repeater } from '../call/attempt.js';
-import { HostedResponseError } from '../errors/errors.js';
+import { HostedResponseError } from '../errors/client-errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { withSignals } from '../runtime/clock.js';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import { shadowPollution } from '../runtime/untrusted-objects.js';
 
 /** A handler of web-standard requests, as `callbacks.handler` returns it. */

@@ -16,7 +16,7 @@ import {
 } from '@opentelemetry/api';
 import type { CallMessage } from '../call/attempt.js';
 import type { CallbackMessage } from '../callbacks/reports.js';
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { ignoreErrors } from '../events.js';
 import type { WaitMessage } from '../jobs/wait-trace.js';

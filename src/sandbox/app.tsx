@@ -7,7 +7,7 @@
 import type { Context } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
 import { Hono } from 'hono/tiny';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import { addConsole, type ConsoleSettings } from './console.js';
 import { createControls } from './controls.js';
 import { addLinkPages, findLogoOrigin, respondAs } from './link-routes.js';

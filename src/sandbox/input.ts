@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import type { IdType } from '../links/types.js';
 import { type Environment, environments } from '../options.js';
 import { type OperationName, routes } from '../protocol/routes.js';

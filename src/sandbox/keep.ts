@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import { canLockFiles, lockFile } from '../local/file-lock.js';
 import { isOpenToOthers, narrow } from '../local/private-files.js';
 import { quoteForShell } from '../local/shell.js';

@@ -6,7 +6,7 @@
 
 import { isIP } from 'node:net';
 import * as z from 'zod/mini';
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { encodeBase64 } from '../runtime/base64.js';
 import { lazy } from '../runtime/lazy.js';

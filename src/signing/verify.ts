@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SignatureReason } from '../errors/messages.js';
+import type { SignatureReason } from '../errors/reasons.js';
 import { parseDateTime } from '../protocol/date-time.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import type { Properties } from '../runtime/untrusted-objects.js';

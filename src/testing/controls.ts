@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { CallbackOptions, CallbackWriter } from './callbacks.js';

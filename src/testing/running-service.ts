@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import { type Environment, environments } from '../options.js';
 import { completeWire, type Wire, type WireOptions } from '../protocol/assumptions.js';
 import { shadowPollution, withoutUndefined } from '../runtime/untrusted-objects.js';

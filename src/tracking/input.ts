@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { HostedErrorCode } from '../errors/errors.js';
+import type { HostedErrorCode } from '../errors/client-errors.js';
 import type { instruments, TraceMessage } from '../runtime/tracing-channel.js';
 import type { Completion, TrackedJob, TrackerEvent, TrackerStats } from './types.js';
 

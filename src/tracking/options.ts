@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import type { HostedClient } from '../client.js';
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import type { Logger } from '../events.js';
 import { environments } from '../options.js';

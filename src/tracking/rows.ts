@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { HostedErrorCode } from '../errors/errors.js';
+import type { HostedErrorCode } from '../errors/client-errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { contextOf, dateOf, isSet, numberOf, textOf } from './columns.js';
 import { readHandedOver } from './deliver/compare-status.js';

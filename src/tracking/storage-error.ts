@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import { HostedError, nameClass } from '../errors/hosted-error.js';
 
 interface Given {

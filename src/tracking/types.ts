@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { HostedErrorCode } from '../errors/errors.js';
+import type { HostedErrorCode } from '../errors/client-errors.js';
 import type { CompletedJob, JobRef } from '../jobs/types.js';
 
 /** A `pg` client, pool or transaction, or an object with the same method. */

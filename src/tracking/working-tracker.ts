@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HostedConfigError } from '../errors/errors.js';
+import { HostedConfigError } from '../errors/client-errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { withSignals, withTimeout } from '../runtime/clock.js';
 import { instruments } from '../runtime/tracing-channel.js';

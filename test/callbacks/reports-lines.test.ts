@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { createDeliveryReports, createFailure } from '../../src/callbacks/reports.js';
-import { HostedConnectionError } from '../../src/errors/errors.js';
+import { HostedConnectionError } from '../../src/errors/client-errors.js';
 import { createPlatformClock } from '../../src/runtime/clock.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { away, broken, forever, type Setup, startHandler } from './deliveries.js';

@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import { HostedConfigError, HostedError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { listIssues } from '../../src/errors/messages.js';
+import { listIssues } from '../../src/errors/reasons.js';
 
 class ExampleError extends HostedError {
   static {

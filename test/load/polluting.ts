@@ -27,7 +27,7 @@ const declarations = [
   'signing/hmac-sha256.ts',
   'signing/ed25519.ts',
   'errors/hosted-error.ts',
-  'errors/errors.ts',
+  'errors/client-errors.ts',
   'errors/service-errors.ts',
   'testing/types.ts',
 ];

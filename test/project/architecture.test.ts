@@ -135,7 +135,7 @@ test('options, events and public types know nothing above the errors', () => {
   const named = sources.filter(({ path }) => mayBeNamed(path, false) && !isApart(path));
   const above = named.flatMap(({ path, imports }) =>
     imports
-      .filter(({ file }) => levelOf(file) < levelOf('errors/errors.ts') && !mayBeNamed(file, true))
+      .filter(({ file }) => levelOf(file) < levelOf('errors/client-errors.ts') && !mayBeNamed(file, true))
       .map(({ file }) => `${path} → ${file}`),
   );
 

@@ -2,7 +2,7 @@
 
 import { HostedClient, HostedConfigError, HostedValidationError, hmacSha256, type NewLink } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { listIssues } from '../../src/errors/messages.js';
+import { listIssues } from '../../src/errors/reasons.js';
 import { clientOf, newLink, rejection, thrownBy } from '../support/fake-fetch.js';
 
 const many = 10_000;

@@ -153,7 +153,7 @@ export const sandboxCommand: Command = {
     const isJson = given.isSet('json');
     const stream = isJson ? context.stderr : context.stdout;
     const show = (text: string, isFailed: boolean) => writeLine(stream, text, isFailed ? 'red' : undefined);
-    const sandbox = await start(given, {
+    const sandbox = await startFrom(given, {
       onRequest(request) {
         show(describeRequest(request), request.reason !== null);
         for (const note of request.notes) writeLine(stream, `  note: ${note}`, 'yellow');
@@ -183,7 +183,7 @@ function formatFlag(of: string): Flag {
   return choiceFlag(`how requests of ${of} write their timestamp; default iso`, ['iso', 'epoch-ms', 'epoch-s']);
 }
 
-async function start(given: Arguments, listeners: Pick<SandboxOptions, 'onRequest' | 'onCallback'>) {
+async function startFrom(given: Arguments, listeners: Pick<SandboxOptions, 'onRequest' | 'onCallback'>) {
   const { startSandbox } = await import('../../sandbox/index.js');
   try {
     return await startSandbox({ ...readOptions(given), ...listeners });
@@ -216,10 +216,10 @@ function toFlags({ issues }: HostedConfigError): Error {
   return issues.every(({ path }) => ofThisMachine.includes(path)) ? new RefusedError(text) : new UsageError(text);
 }
 
-type Started = Awaited<ReturnType<typeof start>>;
+type RunningSandbox = Awaited<ReturnType<typeof startFrom>>;
 type EnvironmentName = 'sandbox' | 'production';
 
-function keyOf(sandbox: Started, environment: EnvironmentName): string {
+function keyOf(sandbox: RunningSandbox, environment: EnvironmentName): string {
   return sandbox.clientOptions(environment).apiKey ?? '';
 }
 

@@ -9,7 +9,7 @@
 import { createLimitError } from '../../callbacks/callback-errors.js';
 import { storeHint } from '../../callbacks/options.js';
 import type { CallbackHandler, CallbackHint, HandlerOptions } from '../../callbacks/types.js';
-import { HostedResponseError } from '../../errors/errors.js';
+import { HostedResponseError } from '../../errors/client-errors.js';
 import { assumedMaxJobs } from '../../protocol/assumptions.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
 import { isSet, textOf } from '../columns.js';

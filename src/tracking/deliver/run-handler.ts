@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type HostedErrorCode, isHostedError } from '../../errors/errors.js';
+import { type HostedErrorCode, isHostedError } from '../../errors/client-errors.js';
 import type { CompletedJob } from '../../jobs/types.js';
 import { contextOf, numberOf, textOf } from '../columns.js';
 import type { Context } from '../context.js';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type AnyHostedError, isHostedError } from '../../errors/errors.js';
+import { type AnyHostedError, isHostedError } from '../../errors/client-errors.js';
 import type { TakenRow } from '../rows.js';
 import { concernsAllJobs, type Health } from './health.js';
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type HostedErrorCode, isHostedError } from '../../errors/errors.js';
+import { type HostedErrorCode, isHostedError } from '../../errors/client-errors.js';
 import type { JobStatus } from '../../jobs/types.js';
 import { linkIdOf } from '../../jobs/version.js';
 import { maxTimerMs } from '../../runtime/clock.js';

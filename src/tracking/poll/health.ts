@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { AnyHostedError, HostedErrorCode } from '../../errors/errors.js';
+import type { AnyHostedError, HostedErrorCode } from '../../errors/client-errors.js';
 import { readProperty } from '../../runtime/untrusted-objects.js';
 import type { Context } from '../context.js';
 import { maxHoldMs } from '../rules.js';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { AnyHostedError, HostedErrorCode } from '../../errors/errors.js';
+import type { AnyHostedError, HostedErrorCode } from '../../errors/client-errors.js';
 import type { JobStatus } from '../../jobs/types.js';
 import { linkIdOf, namesJob, resultsOf } from '../../jobs/version.js';
 import type { Context } from '../context.js';

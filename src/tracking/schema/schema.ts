@@ -8,7 +8,7 @@
  */
 
 import { optionsOf } from '../../client.js';
-import { HostedConfigError } from '../../errors/errors.js';
+import { HostedConfigError } from '../../errors/client-errors.js';
 import type { StoredSettings } from '../options.js';
 import type { Database } from '../places/database.js';
 import { defaultRate, kinds, states } from '../rules.js';

@@ -20,7 +20,7 @@ import {
   signatureMessages,
   type UnusableReason,
   unusableMessages,
-} from './messages.js';
+} from './reasons.js';
 import {
   HostedApiError,
   HostedAuthenticationError,
