@@ -1,6 +1,6 @@
 // Walking the list of links: totals, repeated pages and changes of a list that are no simple walk.
 
-import { type HostedClientOptions, HostedResponseError } from 'hosted-client';
+import type { HostedClientOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import {
@@ -12,62 +12,11 @@ import {
   refsOf,
   serve,
   shelf,
-  type WirePage,
   walk,
   wirePage,
 } from './page-service.js';
 
 failOnStrayRejections();
-
-test('meta as text counts as numbers', async () => {
-  const { client, asked } = serve((page = 1) => {
-    const { links, meta } = book(names(5))(page, 0) as WirePage;
-    return {
-      links,
-      meta: Object.fromEntries(Object.entries(meta).map(([name, value]) => [name, `${value}`])) as never,
-    };
-  });
-
-  const page = await client.links.list();
-  const { refs, error } = await walk(client.links.list({ prefetch: 2 }));
-
-  expect(page.meta).toEqual({ currentPage: 1, limit: 2, totalCount: 6, totalPages: 3 });
-  expect([refs, error]).toEqual([names(5), null]);
-  expect(asked()).toEqual([undefined, undefined, 2, 3]);
-});
-
-test.each(['', 'many', '-1', '1e3', '2.5', -1, 2.5, null, undefined, true, [], {}, 1e16])(
-  'a number of pages that is %j is a response of the wrong shape',
-  async (totalPages) => {
-    const { client, sent } = serve(() => wirePage(['a'], 1, totalPages));
-
-    const { refs, error } = await walk(client.links.list({ prefetch: 4 }));
-
-    expect(error).toBeInstanceOf(HostedResponseError);
-    expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'meta.totalPages' }] });
-    expect(refs).toEqual([]);
-    expect(sent).toHaveLength(1);
-  },
-);
-
-// Later pages are held against page 8, the h, and from 16 on against that, the p.
-test('an absurd number of pages does not hinder reading some', async () => {
-  const { client, asked } = serve((page = 1) => wirePage([`link-${page}`], page, 1e15));
-
-  const links = await client.links.list().toArray({ limit: 4 });
-
-  expect(refsOf(links)).toEqual(['link-1', 'link-2', 'link-3', 'link-4']);
-  expect(asked()).toEqual([undefined, 2, 3, 4]);
-});
-
-test('an empty page in the middle is a page like any other to pages()', async () => {
-  const { client } = serve(shelf([['a'], [], ['b']]));
-  const seen: string[][] = [];
-
-  for await (const page of client.links.list().pages()) seen.push(refsOf(page.links));
-
-  expect(seen).toEqual([['a'], [], ['b']]);
-});
 
 /** What is wrong, in which member; the service that does it, and what its client was told. */
 const stuckServices: readonly [string, string, Pager, Partial<HostedClientOptions>?][] = [
@@ -106,18 +55,6 @@ test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, m
     retryable: false,
     attempts: 1,
   });
-});
-
-test('what ends a walk loudly says where the response is wrong, and keeps the response behind a method', async () => {
-  const { client } = serve(() => wirePage(['secret-ref'], 1, 5));
-
-  const { error } = await walk(client.links.list());
-
-  const { message, issues, outcome, retryable, attempts } = error as HostedResponseError;
-  expect(issues).toMatchObject([{ path: 'meta.currentPage' }]);
-  expect([outcome, retryable, attempts]).toEqual(['answered', false, 1]);
-  expect((error as HostedResponseError).rawBody()).toContain('secret-ref');
-  expect(message + JSON.stringify(error)).not.toContain('secret-ref');
 });
 
 test.each(noneAndSomeAhead)(

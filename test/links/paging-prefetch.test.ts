@@ -161,22 +161,6 @@ test('errors of several pages that were fetched ahead leave none of them unhandl
 
 // return() -----------------------------------------------------------------
 
-test('return() while a page is awaited sends nothing more', async () => {
-  const { pager, release } = held(sixPages);
-  const { client, asked, inFlight, settle } = serve(pager);
-  const pages = client.links.list({ prefetch: 4 }).pages()[Symbol.asyncIterator]();
-
-  const next = pages.next();
-  await settle();
-  const returned = pages.return?.();
-  release(1);
-  await Promise.all([next, returned]);
-  await settle();
-
-  expect(asked()).toEqual([undefined]);
-  expect(inFlight()).toBe(0);
-});
-
 test('return() while the first page is awaited ends its request at once, and leaves that of an await alone', async () => {
   const { pager, release } = held(sixPages);
   const { client, asked, inFlight, settle } = serve(pager);
