@@ -1,6 +1,5 @@
 // What is trusted of a response and what is not: the table of statuses and codes, signatures, freshness, and what a response is about.
 
-import { createHmac } from 'node:crypto';
 import {
   HostedApiError,
   HostedAuthenticationError,
@@ -11,7 +10,6 @@ import {
   HostedServerError,
   HostedSignatureError,
   HostedTimeoutError,
-  hmacSha256,
 } from 'hosted-client';
 import { expect, onTestFinished, test } from 'vitest';
 import {
@@ -115,6 +113,7 @@ const rows: readonly Row[] = [
   { what: 'code 2205 with status 503', reply: json(503, { code: '2205' }), ...authentication },
   { what: 'code 2304 with status 503', reply: json(503, { code: '2304' }), ...notFound },
   { what: 'code 2301 with status 404', reply: json(404, { code: '2301' }), ...server },
+  { what: 'status 501', reply: json(501), ...server, repeated: 'never' },
   { what: 'code 2201 with status 501', reply: json(501, { code: '2201' }), ...server },
   { what: 'code 2399 with status 501', reply: json(501, { code: '2399' }), ...server, repeated: 'never' },
   { what: 'code 2203 with status 503', reply: json(503, { code: '2203' }), ...api },
@@ -159,49 +158,6 @@ function mayHaveActed({ outcome = 'refused', code, reply }: Row): boolean {
   const is4xx = reply instanceof Response && reply.status >= 400 && reply.status < 500;
   return code === 'server' || code === 'timeout' || !is4xx;
 }
-
-test.each([501, 505, 507, 511, 599])('links.get() rejects once with HostedServerError on status %i', async (status) => {
-  const { client, sent } = clientOf(json(status), { clock: recordingClock() });
-
-  const error = await rejection(client.links.get('ref-1'), HostedServerError);
-
-  expect(error).toMatchObject({ status, retryable: false });
-  expect(sent).toHaveLength(1);
-});
-
-test('jobs.status() is pending while job_complete is false, whatever job_success says', async () => {
-  const { client } = clientOf(signed({ job_complete: false, job_success: true, code: '2302' }));
-
-  const status = await client.jobs.status(job);
-
-  expect(status).toMatchObject({ state: 'pending', complete: false, success: false });
-});
-
-test.each<[string, object, string]>([
-  ['no job_complete', { job_success: true }, 'job_complete'],
-  ['a job_complete of 1', { job_complete: 1, job_success: true }, 'job_complete'],
-  ['a job_complete of "yes"', { job_complete: 'yes', job_success: true }, 'job_complete'],
-  ['no job_success once complete', { job_complete: true }, 'job_success'],
-  ['a job_success of 1 once complete', { job_complete: true, job_success: 1 }, 'job_success'],
-])('jobs.status() rejects with HostedResponseError on %s', async (_what, record, path) => {
-  const { client } = clientOf(signed(record));
-
-  const error = await rejection(client.jobs.status(job), HostedResponseError);
-
-  expect(error).toMatchObject({ reason: 'shape', outcome: 'answered', issues: [{ path }] });
-});
-
-test.each([
-  ['a link without any URL', { ref_id: 'ref-1' }, 'link_url'],
-  ['a link without any id', { link_url: 'https://links.hosted.test/1' }, 'ref_id'],
-  ['a link whose URL is no http(s) one', { link_url: 'javascript:alert(1)', ref_id: 'ref-1' }, 'link_url'],
-])('links.get() rejects with HostedResponseError on %s', async (_what, record, path) => {
-  const { client } = clientOf(record);
-
-  const error = await rejection(client.links.get('ref-1'), HostedResponseError);
-
-  expect(error).toMatchObject({ reason: 'shape', status: 200, issues: [{ path }] });
-});
 
 test('an error of the service reports its own status, code, words and headers', async () => {
   const body = { error: 'No such thing', code: '2215' };
@@ -291,14 +247,6 @@ test('an authentication error names the environment', async () => {
 
 // Before a signature is looked at -------------------------------------------
 
-test('jobs.status() rejects with HostedNotFoundError on an unsigned 2304', async () => {
-  const { client } = clientOf({ code: '2304', result: 'Job not found' });
-
-  const error = await rejection(client.jobs.status(job), HostedNotFoundError);
-
-  expect(error).toMatchObject({ serviceCode: '2304' });
-});
-
 test.each([
   ['unsigned', {}],
   ['signed with another key', { timestamp: isoNow, sec_key: sign(isoNow, 'another-key') }],
@@ -317,40 +265,19 @@ const untrusted: readonly [string, object, string][] = [
   ['no signature', answered({ timestamp: isoNow }), 'missing'],
   ['a signature of null', answered({ timestamp: isoNow, signature: null }), 'missing'],
   ['an empty signature', answered({ timestamp: isoNow, sec_key: '', signature: '' }), 'missing'],
-  ['neither signature nor timestamp', answered({}), 'missing'],
   ['a timestamp that is an object', answered({ timestamp: {}, signature: sign(isoNow) }), 'malformed'],
-  ['a timestamp that is a list', answered({ timestamp: [isoNow], signature: sign(isoNow) }), 'malformed'],
-  ['a timestamp of null', answered({ timestamp: null, signature: sign(isoNow) }), 'malformed'],
-  ['an empty timestamp', answered({ timestamp: '', signature: sign('') }), 'malformed'],
   ['a timestamp that is true', answered({ timestamp: true, signature: sign('true') }), 'malformed'],
   ['a fractional timestamp', answered({ timestamp: now + 0.5, signature: sign(String(now + 0.5)) }), 'malformed'],
   ['a timestamp beyond 2^53', answered({ timestamp: 2 ** 60, signature: sign(String(2 ** 60)) }), 'malformed'],
-  ['no timestamp', answered({ signature: sign(isoNow) }), 'malformed'],
   ['a signature that is a number', answered({ timestamp: isoNow, signature: 7 }), 'malformed'],
   ['a signature that is 0', answered({ timestamp: isoNow, signature: 0 }), 'malformed'],
   ['a signature that is a list', answered({ timestamp: isoNow, signature: [sign(isoNow)] }), 'malformed'],
   ['a good sec_key beside a signature that is no text', { ...signed(answered({})), signature: 7 }, 'malformed'],
   ['a timestamp of a millisecond later', answered({ timestamp: iso(1), signature: sign(isoNow) }), 'mismatch'],
-  [
-    'the same time written differently',
-    answered({ timestamp: isoNow.replace('Z', '+00:00'), signature: sign(isoNow) }),
-    'mismatch',
-  ],
-  [
-    'one character of the signature changed',
-    answered({ timestamp: isoNow, signature: `8${sign(isoNow).slice(1)}` }),
-    'mismatch',
-  ],
-  ['a signature that is no base64', answered({ timestamp: isoNow, signature: 'not a signature' }), 'mismatch'],
   ['a signature with another key', answered({ timestamp: isoNow, signature: sign(isoNow, 'another-key') }), 'mismatch'],
   [
     'a signature for another partner',
     answered({ timestamp: isoNow, signature: sign(isoNow, 'test-key', '086') }),
-    'mismatch',
-  ],
-  [
-    'a signature for the partner without its zero',
-    answered({ timestamp: isoNow, signature: sign(isoNow, 'test-key', '85') }),
     'mismatch',
   ],
   ['a good sec_key beside a wrong signature', { ...signed(answered({})), signature: sign(iso(1)) }, 'mismatch'],
@@ -372,85 +299,12 @@ test.each(untrusted)('jobs.status() does not trust %s', async (_what, body, reas
   expect(sent).toHaveLength(1);
 });
 
-test('jobs.status() reports a digest that anyone can compute as unkeyed', async () => {
-  const body = {
-    timestamp: '1678216434434',
-    signature: '6f3dec6d6fad3cfe36fb62b38a185de1cd53088291082d6f20fddbf5ea0e4a0f',
-    job_complete: false,
-    job_success: false,
-    code: '2314',
-    result: 'No zip file received',
-  };
-  const { client } = clientOf([body, { ...body, timestamp: 1678216434434 }], {
-    partnerId: '001',
-    maxResponseAgeMs: false,
-  });
-
-  const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
-
-  for (const error of errors) {
-    expect(error).toBeInstanceOf(HostedSignatureError);
-    expect(error).toMatchObject({ code: 'signature', reason: 'unkeyed' });
-  }
-});
-
-test.each<[string, object]>([
-  ['sec_key', signed(answered({}))],
-  ['signature', signed(answered({}), { member: 'signature' })],
-  ['sec_key and signature', { ...signed(answered({})), signature: sign(isoNow) }],
-  ['sec_key beside an empty signature', { ...signed(answered({})), signature: '' }],
-])('jobs.status() trusts a response signed as %s', async (_what, body) => {
-  const { client } = clientOf(body);
-
-  const status = await client.jobs.status(job);
-
-  expect(status).toMatchObject({ state: 'succeeded', signedAt: new Date(now) });
-});
-
-test.each<[string, string | number, string]>([
-  ['milliseconds as a number, signed as decimal text', now, String(now)],
-  ['milliseconds as a number, signed as ISO text', now, isoNow],
-  ['milliseconds as text', String(now), String(now)],
-  ['ISO text with an offset', '2026-01-02T04:04:05.678+01:00', '2026-01-02T04:04:05.678+01:00'],
-  ['ISO text with microseconds', '2026-01-02T03:04:05.678901Z', '2026-01-02T03:04:05.678901Z'],
-  ['ISO text without a zone', '2026-01-02T03:04:05.678', '2026-01-02T03:04:05.678'],
-])('jobs.status() trusts a timestamp that is %s', async (_what, timestamp, text) => {
-  const { client } = clientOf(answered({ timestamp, signature: sign(text) }));
-
-  const status = await client.jobs.status(job);
-
-  expect(status).toMatchObject({ state: 'succeeded', signedAt: new Date(now) });
-});
-
-test('jobs.status() trusts seconds as a number and as text', async () => {
-  const seconds = Math.floor(now / 1000);
-  const { client } = clientOf([
-    answered({ timestamp: seconds, signature: sign(String(seconds)) }),
-    answered({ timestamp: String(seconds), signature: sign(String(seconds)) }),
-  ]);
-
-  const statuses = [await client.jobs.status(job), await client.jobs.status(job)];
-
-  expect(statuses.map(({ signedAt }) => signedAt)).toEqual([new Date(seconds * 1000), new Date(seconds * 1000)]);
-});
-
 test('jobs.status() verifies text digits as they stand, not as ISO text', async () => {
   const { client } = clientOf(answered({ timestamp: String(now), signature: sign(isoNow) }));
 
   const error = await rejection(client.jobs.status(job));
 
   expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
-});
-
-test('jobs.status() verifies with every key of a rotation', async () => {
-  const signer = hmacSha256({ apiKey: ['new-key', 'test-key'] });
-  const { client, sent } = clientOf(signed(answered({})), { signer });
-
-  const status = await client.jobs.status(job);
-
-  expect(status.state).toBe('succeeded');
-  const expected = createHmac('sha256', 'new-key').update(`${sent[0]?.body.timestamp}085sid_request`).digest('base64');
-  expect(sent[0]?.body.sec_key).toBe(expected);
 });
 
 // Freshness -----------------------------------------------------------------
@@ -505,27 +359,12 @@ test('maxResponseAgeMs of false accepts any age, and verifies all the same', asy
   expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
 });
 
-test('maxResponseAgeMs of false accepts a signed timestamp that is no time', async () => {
-  const body = signed({ job_complete: false }, { timestamp: 'tomorrow' });
-  const { client } = clientOf(body, { maxResponseAgeMs: false, wire: { echoesTimestamp: false } });
-
-  await expect(client.jobs.status(job)).resolves.toMatchObject({ state: 'pending' });
-});
-
 test('a forged timestamp is a mismatch before it is stale', async () => {
   const { client } = clientOf(answered({ timestamp: iso(-400_000), signature: sign(isoNow) }));
 
   const error = await rejection(client.jobs.status(job));
 
   expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
-});
-
-test('a signed timestamp that is no time cannot be fresh', async () => {
-  const { client } = clientOf(signed(answered({}), { timestamp: '2026-02-30T00:00:00Z' }));
-
-  const error = await rejection(client.jobs.status(job), HostedSignatureError);
-
-  expect(error.reason).toMatch(/^(?:malformed|stale)$/);
 });
 
 // Signatures of links -------------------------------------------------------
@@ -684,32 +523,6 @@ test.each(both)('wire.namesJob of false still rejects the success of another %s'
   expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path }] });
 });
 
-test.each<[string, object]>([
-  ['at its top', ids],
-  ['in result.PartnerParams', { result: { PartnerParams: ids } }],
-  ['in both', { ...ids, result: { PartnerParams: ids } }],
-  ['one here, one there', { user_id: job.userId, result: { PartnerParams: { job_id: job.jobId } } }],
-  ['at its top, and empty beside it', { ...ids, result: { PartnerParams: { user_id: '', job_id: '' } } }],
-])('jobs.status() takes a success that has both ids %s', async (_where, members) => {
-  const { client } = clientOf(signed({ job_complete: true, job_success: true, ...members }));
-
-  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', ...job });
-});
-
-test.each<[string, unknown, object, readonly string[]]>([
-  ['user_id', job.userId, { job_id: job.jobId }, ['user_id']],
-  ['job_id', job.jobId, { user_id: job.userId }, ['job_id']],
-  ['PartnerParams', ids, { result: {} }, both],
-  ['result', { PartnerParams: ids }, {}, both],
-])('jobs.status() takes no id from "%s" of the prototype of all objects', async (name, value, members, lacking) => {
-  const { client } = clientOf(signed({ job_complete: true, job_success: true, ...members }));
-  Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
-  const error = await rejection(client.jobs.status(job)).finally(() => Reflect.deleteProperty(Object.prototype, name));
-
-  const issues = lacking.map((path) => ({ path }));
-  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues });
-});
-
 test('jobs.status() does not take 456 for the job 0456', async () => {
   const { client } = clientOf(signed(answered({ user_id: 123, job_id: 456 })));
 
@@ -737,43 +550,6 @@ test.each(
   const error = await rejection(operation.call(client), HostedResponseError);
 
   expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path }] });
-});
-
-test('links.get() takes a numeric ref_id that is equal as text', async () => {
-  const { client } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 123456, link_id: '' });
-
-  const link = await client.links.get('123456');
-
-  expect(link).toMatchObject({ refId: '123456', linkId: '123456' });
-});
-
-test('links.disable() rejects when the response does not show the link disabled', async () => {
-  const active = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', id_types: [] };
-  const { client, sent } = clientOf([active, { ...active, disabled_at: null }, { ...active, disabled_at: '' }]);
-
-  const errors = [
-    await rejection(client.links.disable('ref-1')),
-    await rejection(client.links.update('ref-1', { isDisabled: true })),
-    await rejection(client.links.update('ref-1', { isDisabled: true, idTypes: [] })),
-  ];
-
-  for (const error of errors) {
-    expect(error).toBeInstanceOf(HostedResponseError);
-    expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
-  }
-  expect(sent).toHaveLength(3);
-});
-
-test('links.disable() rejects when disabled_at is no date, and links.update() of something else does not', async () => {
-  const answer = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: 'Ada Example' };
-  const { client } = clientOf(answer);
-
-  const error = await rejection(client.links.disable('ref-1'), HostedResponseError);
-  const changed = await client.links.update('ref-1', { isDisabled: false });
-
-  expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
-  expect((error as Error).message).not.toContain('Ada');
-  expect(changed).toMatchObject({ state: 'disabled', disabledAt: null });
 });
 
 test.each<[string, string, boolean]>([
@@ -808,12 +584,6 @@ test.each<[string, object, object]>([
   const { client } = clientOf(answer);
 
   expect(await client.links.disable('ref-1').catch((error: unknown) => error)).toMatchObject(expected);
-});
-
-test('a change that disables nothing takes a response without an id', async () => {
-  const { client } = clientOf({ link_url: 'https://links.hosted.test/1', id_types: [], disabled_at: null });
-
-  expect(await client.links.update('ref-1', { idTypes: [] })).toMatchObject({ refId: 'ref-1', state: 'active' });
 });
 
 // Bodies --------------------------------------------------------------------

@@ -17,7 +17,7 @@ import {
   stillClock,
 } from '../support/fake-fetch.js';
 
-const [create, update, get, , status] = operations;
+const [create, update, get] = operations;
 const job = { userId: 'user-1', jobId: 'job-1' };
 const isoNow = new Date(now).toISOString();
 const unavailable = (headers: Record<string, string> = {}) => Response.json({}, { status: 503, headers });
@@ -80,31 +80,6 @@ test.each([0, 1, 5])('maxRetries of %i means that many repeats', async (maxRetri
   expect([byClient.sent.length, byCall.sent.length]).toEqual([maxRetries + 1, maxRetries + 1]);
 });
 
-test('a call that succeeds at last says how many attempts it took', async () => {
-  const { client } = clientOf([unavailable(), broken('ECONNRESET'), get.answer()], { clock: recordingClock() });
-
-  const { data, response } = await client.links.get('ref-1').withResponse();
-
-  expect(data.refId).toBe('ref-1');
-  expect(response.attempts).toBe(3);
-});
-
-test('the event of a call that failed says how many attempts it made', async () => {
-  const failures: unknown[] = [];
-  const { client } = clientOf(unavailable(), {
-    clock: recordingClock(),
-    onEvent: (event) => event.type === 'error' && failures.push(event),
-  });
-
-  await rejection(client.links.get('ref-1'));
-  await rejection(client.links.get(''));
-
-  expect(failures).toMatchObject([
-    { code: 'server', attempts: 3 },
-    { code: 'validation', attempts: 0 },
-  ]);
-});
-
 // Waits ---------------------------------------------------------------------
 
 async function waits(replies: Reply | readonly Reply[], maxRetries = 2): Promise<readonly number[]> {
@@ -163,12 +138,7 @@ test('a clock that cannot sleep between two attempts ends the call with the erro
 const lookForIt = /links\.find\(\)/;
 
 const unsettled: readonly [string, Reply, string, string][] = [
-  ['a reset', broken('ECONNRESET'), 'connection', 'unknown'],
-  ['a broken pipe', broken('EPIPE'), 'connection', 'unknown'],
-  ['a closed socket', broken('UND_ERR_SOCKET'), 'connection', 'unknown'],
-  ['a timeout of the headers', broken('UND_ERR_HEADERS_TIMEOUT'), 'connection', 'unknown'],
   ['a failure without a code', broken(), 'connection', 'unknown'],
-  ['a failure with an unknown code', broken('EWHATEVER'), 'connection', 'unknown'],
   ['one refused address and one reset', broken('ECONNREFUSED', 'ECONNRESET'), 'connection', 'unknown'],
   [
     'a failure that only speaks of ECONNREFUSED',
@@ -177,24 +147,12 @@ const unsettled: readonly [string, Reply, string, string][] = [
     'unknown',
   ],
   ['a response that breaks off', () => new Response(breaking()), 'connection', 'unknown'],
-  ['status 500', Response.json({}, { status: 500 }), 'server', 'refused'],
-  ['status 502 with HTML', new Response('<html>', { status: 502 }), 'server', 'refused'],
-  ['status 503', unavailable({ 'retry-after': '1' }), 'server', 'refused'],
-  ['status 504', Response.json({}, { status: 504 }), 'server', 'refused'],
-  ['code 2301', Response.json({ code: '2301' }), 'server', 'refused'],
-  ['HTML with status 200', new Response('<html>'), 'response', 'answered'],
   ['half an answer', new Response('{"link": "https'), 'response', 'answered'],
   ['an answer without a link', Response.json({ ref_id: 'ref-1' }), 'response', 'answered'],
   [
     'an answer with a forged signature',
     { ...create.answer(), signature: 'forged', timestamp: isoNow },
     'signature',
-    'answered',
-  ],
-  [
-    'a redirect',
-    new Response(null, { status: 307, headers: { location: 'https://elsewhere.test/' } }),
-    'response',
     'answered',
   ],
 ];
@@ -230,11 +188,7 @@ test.each(['status 400', 'status 401', 'status 404', 'status 429'])(
 );
 
 test.each([
-  ['a refused connection', ['ECONNREFUSED']],
   ['refused connections on both addresses', ['ECONNREFUSED', 'ECONNREFUSED']],
-  ['an unknown host', ['ENOTFOUND']],
-  ['a failing resolver', ['EAI_AGAIN']],
-  ['a connect timeout', ['UND_ERR_CONNECT_TIMEOUT']],
   ['a refused connection on one address and a bad certificate on the other', ['CERT_HAS_EXPIRED', 'ECONNREFUSED']],
 ])('links.create() is repeated after %s', async (_what, codes) => {
   const { client, sent } = clientOf([broken(...codes), broken(...codes), create.answer()], { clock: recordingClock() });
@@ -248,25 +202,6 @@ test.each([
   expect(sent).toHaveLength(3);
 });
 
-test.each([
-  ['a certificate that expired', ['CERT_HAS_EXPIRED']],
-  ['a self-signed certificate', ['DEPTH_ZERO_SELF_SIGNED_CERT']],
-  ['a certificate of an unknown authority', ['UNABLE_TO_VERIFY_LEAF_SIGNATURE']],
-  ['a certificate of another authority of the same name', ['CERT_SIGNATURE_FAILURE']],
-  ['a certificate of something that is no authority', ['INVALID_CA']],
-  ['a certificate that was withdrawn', ['CERT_REVOKED']],
-  ['a certificate for another name', ['ERR_TLS_CERT_ALTNAME_INVALID']],
-])('nothing is repeated after %s, which stays as it is', async (_what, codes) => {
-  for (const { call } of operations) {
-    const { client, sent } = clientOf(broken(...codes), { clock: recordingClock() });
-
-    const error = await rejection(call(client));
-
-    expect(error).toMatchObject({ code: 'connection', outcome: 'not_sent', retryable: false, attempts: 1 });
-    expect(sent).toHaveLength(1);
-  }
-});
-
 test('links.create() that never left rejects as not_sent and may be made again', async () => {
   const { client, sent } = clientOf(broken('ECONNREFUSED'), { clock: recordingClock() });
 
@@ -275,30 +210,6 @@ test('links.create() that never left rejects as not_sent and may be made again',
   expect(error).toMatchObject({ outcome: 'not_sent', retryable: true, attempts: 3 });
   expect((error as Error).message).not.toMatch(lookForIt);
   expect(sent).toHaveLength(3);
-});
-
-test('links.create() is repeated after 429, and waits for Retry-After', async () => {
-  chance(0);
-  const clock = recordingClock();
-  const busy = Response.json({}, { status: 429, headers: { 'retry-after': '7' } });
-  const { client, sent } = clientOf([busy, busy, create.answer()], { clock });
-
-  await create.call(client);
-
-  expect(sent).toHaveLength(3);
-  expect(clock.slept).toEqual([7_000, 7_000]);
-});
-
-test.each(operations)('$name is never repeated after 429 with code 2222', async ({ call }) => {
-  const clock = recordingClock();
-  const blocked = Response.json({ code: '2222' }, { status: 429, headers: { 'retry-after': '1' } });
-  const { client, sent } = clientOf(blocked, { clock, maxRetries: 5 });
-
-  const error = await rejection(call(client));
-
-  expect(error).toMatchObject({ code: 'rate_limit', serviceCode: '2222', retryable: false, attempts: 1 });
-  expect(sent).toHaveLength(1);
-  expect(clock.slept).toEqual([]);
 });
 
 test('an attempt that may have arrived is not forgotten when the next one cannot leave', async () => {
@@ -342,16 +253,6 @@ test('a fetch that throws before it gives a promise counts as one that rejects',
 
   expect(error).toMatchObject({ outcome: 'unknown', attempts: 3 });
   expect(calls).toBe(3);
-});
-
-test('an authentication error is not repeated while the clocks agree', async () => {
-  const refused = Response.json({ code: '2305' }, { status: 401, headers: { date: 'Fri, 02 Jan 2026 03:04:05 GMT' } });
-  const { client, sent } = clientOf(refused, { clock: recordingClock() });
-
-  const error = await rejection(status.call(client));
-
-  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
-  expect(sent).toHaveLength(1);
 });
 
 // Time limits ---------------------------------------------------------------
@@ -462,20 +363,9 @@ function hostile(): never {
 const ignore = () => undefined;
 const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-const oddities: readonly [string, () => never][] = [
-  ['nothing', () => undefined as never],
-  ['null', () => null as never],
-  ['a number', () => 5 as never],
-  ['NaN', () => Number.NaN as never],
-  ['an empty text', () => '' as never],
-  ['a text', () => '../list' as never],
-  ['true', () => true as never],
-  ['a symbol', () => Symbol('odd') as never],
-  ['a bigint', () => 5n as never],
-  ['a list', () => [] as never],
-  ['an empty object', () => ({}) as never],
-  ['a function', () => (() => undefined) as never],
-  ['an object without a prototype', () => Object.create(null) as never],
+const oddities: readonly unknown[] = [
+  ...[undefined, null, 5, Number.NaN, '', '../list', true, Symbol('odd'), 5n],
+  ...[[], {}, () => undefined, Object.create(null)],
 ];
 
 const withInput = [
@@ -489,14 +379,16 @@ const withInput = [
 
 type Client = ReturnType<typeof clientOf>['client'];
 
-test.each(withInput.flatMap(([name, call]) => oddities.map(([what, make]) => ({ name, what, call, make }))))(
-  '$name never throws, and rejects with HostedValidationError, when given $what',
-  async ({ call, make }) => {
+test.each(withInput)(
+  '%s never throws, and rejects with HostedValidationError, whatever it is given',
+  async (...row) => {
+    const [, call] = row;
     const { client, sent } = clientOf({});
 
-    const promise = call(client, make());
+    for (const input of oddities) {
+      expect(await rejection(call(client, input as never))).toBeInstanceOf(HostedValidationError);
+    }
 
-    expect(await rejection(promise)).toBeInstanceOf(HostedValidationError);
     expect(sent).toEqual([]);
   },
 );
@@ -512,24 +404,6 @@ test.each(withInput.map(([name, call]) => ({ name, call })))(
     expect(sent).toEqual([]);
   },
 );
-
-test.each(
-  operations.flatMap((operation) =>
-    [
-      ['a number', 5],
-      ['a text', 'options'],
-      ['a list', [1]],
-      ['true', true],
-    ].map(([what, options]) => ({ name: operation.name, what, options, operation })),
-  ),
-)('$name rejects with HostedValidationError when its options are $what', async ({ operation, options }) => {
-  const { client, sent } = clientOf(operation.answer());
-
-  const promise = operation.call(client, options as never);
-
-  expect(await rejection(promise)).toBeInstanceOf(HostedValidationError);
-  expect(sent).toEqual([]);
-});
 
 test.each(operations)('$name never throws when its options throw at every touch', async ({ call, answer }) => {
   const { client, sent } = clientOf(answer());
@@ -563,25 +437,6 @@ test('a call sends what it was given when it was made, whatever becomes of that 
   });
   expect(sent.find(({ url }) => url.endsWith('job_status'))?.body).toMatchObject({ user_id: 'user-1', history: true });
 });
-
-test.each([
-  ['while connecting', 'connect', 'not_sent', 3],
-  ['on an open connection', 'read', 'unknown', 1],
-])(
-  'links.create() takes a network that is unreachable %s for what it is',
-  async (_when, syscall, outcome, attempts) => {
-    const fetch = async () => {
-      throw new TypeError('fetch failed', {
-        cause: Object.assign(new Error('no route'), { code: 'ENETUNREACH', syscall }),
-      });
-    };
-    const { client } = clientOf({}, { fetch, clock: recordingClock() });
-
-    const error = await rejection(create.call(client), HostedConnectionError);
-
-    expect(error).toMatchObject({ outcome, attempts });
-  },
-);
 
 test('a call that ends does not go on reading a body from a fetch that does not listen', async () => {
   const controller = new AbortController();
