@@ -5,9 +5,8 @@ import { ed25519, HostedConfigError, hmacSha256, type Signer } from 'hosted-clie
 import nacl from 'tweetnacl';
 import { expect, test } from 'vitest';
 import { toSignedText } from '../../src/signing/hmac-sha256.js';
-import { clientOf, now, rejection, signed, sign as signedText, thrownBy } from '../support/fake-fetch.js';
+import { clientOf, now, rejection, signed, thrownBy } from '../support/fake-fetch.js';
 
-const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 const job = { userId: 'user-1', jobId: 'job-1' };
 
 const hex = (text: string) => Uint8Array.from(Buffer.from(text, 'hex'));
@@ -46,19 +45,8 @@ test('hmacSha256() gives the known answer of RFC 4231 case 2', async () => {
   expect(signature).toBe(base64(hex('5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843')));
 });
 
-const largerThanBlock = 'k'.repeat(131);
-
 test.each([
-  ['of one block less a byte', 'k'.repeat(63), 'data'],
-  ['of one block', 'k'.repeat(64), 'data'],
-  ['of one block and a byte', 'k'.repeat(65), 'data'],
-  // The data of RFC 4231 cases 6 and 7, with an ASCII key of the same length.
-  ['larger than a block', largerThanBlock, 'Test Using Larger Than Block-Size Key - Hash Key First'],
-  [
-    'larger than a block, over data larger than a block',
-    largerThanBlock,
-    'This is a test using a larger than block-size key and a larger than block-size data. The key needs to be hashed before being used by the HMAC algorithm.',
-  ],
+  ['larger than a block', 'k'.repeat(131), 'data'],
   ['outside ASCII', 'ключ-😀', 'zażółć'],
   ['with blanks around it', ' key ', 'data'],
 ])('hmacSha256() agrees with node:crypto for a key %s', async (_what, apiKey, context) => {
@@ -97,19 +85,6 @@ test.each<[string, unknown]>([
   const signer = hmacSha256({ apiKey: 'test-key' });
 
   const trusted = await signer.verify(signature as string, input);
-
-  expect(trusted).toBe(false);
-});
-
-test.each([
-  ['another timestamp', { ...input, timestamp: '2026-01-02T03:04:05.679Z' }],
-  ['the same time written differently', { ...input, timestamp: '2026-01-02T03:04:05.678+00:00' }],
-  ['another partner', { ...input, partnerId: '086' }],
-  ['the partner id without its zero', { ...input, partnerId: '85' }],
-])('hmacSha256() verifies the signature over %s as false', async (_what, other) => {
-  const signer = hmacSha256({ apiKey: 'test-key' });
-
-  const trusted = await signer.verify(goodMac, other);
 
   expect(trusted).toBe(false);
 });
@@ -223,8 +198,6 @@ function keyPair(number: number) {
 
 test.each([
   [1, '085', '2026-01-02T03:04:05.678Z', undefined],
-  [2, '1', '1678216434434', undefined],
-  [3, '0007', '2022-11-10T19:05:42.775+00:00', 'another context'],
   [4, 'zażółć', '😀', 'ключ'],
   [5, '085', 'x'.repeat(10_000), ''],
 ])('ed25519() and node:crypto verify each other (key %i)', async (number, partnerId, timestamp, context) => {
@@ -300,8 +273,6 @@ test('ed25519() verifies with each of several service keys', async () => {
 
 /** The group order L and the prime p (RFC 8032 §5.1). */
 const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
-const fieldPrime = 2n ** 255n - 19n;
-
 const goodText = base64(goodSignature);
 const R = goodSignature.subarray(0, 32);
 const S = goodSignature.subarray(32);
@@ -335,43 +306,17 @@ test.each<[string, unknown]>([
   expect(await signer.verify(goodText, input)).toBe(true);
 });
 
-/** The points of small order and their spellings over p, as libsodium's ge25519_has_small_order() lists them. */
-const smallOrder = [
-  '0000000000000000000000000000000000000000000000000000000000000000',
-  '0100000000000000000000000000000000000000000000000000000000000000',
-  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
-  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
-  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-].flatMap((point) => [hex(point), bytesOf(numberOf(hex(point)) + 2n ** 255n)]);
-
 /** R = B and S = 1: with a key of order 1 this fits every message. */
 const universal = joined(hex(`58${'66'.repeat(31)}`), bytesOf(1n));
 
-test('tweetnacl alone takes one signature for every message under a key of order 1', () => {
+test('ed25519() does not trust the one signature that tweetnacl takes for every message under a key of order 1', async () => {
   const identity = bytesOf(1n);
+  const signer = ed25519({ secretKey: ours.seed, servicePublicKey: identity });
 
   expect(nacl.sign.detached.verify(Buffer.from('one message'), universal, identity)).toBe(true);
   expect(nacl.sign.detached.verify(Buffer.from('another'), universal, identity)).toBe(true);
+  expect(await signer.verify(base64(universal), input)).toBe(false);
 });
-
-/** The spellings of y over p: the sign of x does not matter (RFC 8032 §5.1.3). */
-const overPrime = Array.from({ length: 19 }, (_, index) => fieldPrime + BigInt(index));
-const notCanonical = overPrime.flatMap((y) => [bytesOf(y), bytesOf(y + 2n ** 255n)]);
-
-test.each([...smallOrder, ...notCanonical].map((point) => [Buffer.from(point).toString('hex'), point]))(
-  'ed25519() trusts nothing under the service key %s, of small order or not canonical',
-  async (_name, servicePublicKey) => {
-    const weak = ed25519({ secretKey: ours.seed, servicePublicKey });
-    const beside = ed25519({ secretKey: ours.seed, servicePublicKey: [service.raw, base64(servicePublicKey)] });
-
-    expect(await weak.verify(base64(universal), input)).toBe(false);
-    expect(await weak.verify(goodText, input)).toBe(false);
-    expect(await beside.verify(base64(universal), input)).toBe(false);
-    expect(await beside.verify(goodText, input)).toBe(true);
-  },
-);
 
 test('ed25519() trusts nothing under a key that is no point of the curve', async () => {
   // RFC 8032 §5.1.3: y = 2 has no x, (y²-1)/(dy²+1) being no square.
@@ -401,17 +346,6 @@ test('ed25519() verifies a signature whose R is of small order as false', async 
   expect(nacl.sign.detached.verify(message, forged, service.raw)).toBe(true);
   expect(trusted).toBe(false);
 });
-
-test.each(smallOrder.map((point) => [Buffer.from(point).toString('hex'), point]))(
-  'ed25519() verifies R = %s as false',
-  async (_name, point) => {
-    const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
-
-    const trusted = await signer.verify(base64(joined(point, S)), input);
-
-    expect(trusted).toBe(false);
-  },
-);
 
 /** What is said of a key. */
 const keyFaults = {
@@ -459,16 +393,6 @@ test.each<[string, unknown, string]>([
   });
 });
 
-test('ed25519() names both keys when both are wrong', () => {
-  const error = thrownBy(() => ed25519({ secretKey: '', servicePublicKey: '' }));
-
-  expect((error as HostedConfigError).issues.map(({ path }) => path)).toEqual(['secretKey', 'servicePublicKey']);
-  expect(error).toHaveProperty(
-    'message',
-    `Cannot sign with Ed25519: "secretKey" ${keyFaults.secretKey}; "servicePublicKey" ${keyFaults.servicePublicKey}`,
-  );
-});
-
 test("ed25519() refuses to sign with a 64-byte secret key whose public half is not its seed's", async () => {
   const secretKey = joined(ours.seed, service.raw);
 
@@ -482,20 +406,6 @@ test("ed25519() refuses to sign with a 64-byte secret key whose public half is n
     message: `Cannot sign with Ed25519: "secretKey" ${fault}`,
     issues: [{ path: 'secretKey', message: fault }],
   });
-});
-
-test('a call with such a secret key rejects with HostedConfigError and sends nothing', async () => {
-  const secretKey = joined(ours.seed, service.raw);
-
-  const outcome = await rejection(
-    (async () => {
-      const { client, sent } = clientOf(link, { signer: ed25519({ secretKey, servicePublicKey: service.raw }) });
-      await client.links.get('ref-1').finally(() => expect(sent).toEqual([]));
-    })(),
-    HostedConfigError,
-  );
-
-  expect(outcome).toMatchObject({ issues: [{ path: 'secretKey' }] });
 });
 
 test('a client with ed25519() signs its requests and trusts responses by the service key', async () => {
@@ -515,45 +425,6 @@ test('a client with ed25519() signs its requests and trusts responses by the ser
 // Answers -------------------------------------------------------------------
 
 const record = { job_complete: true, job_success: true, user_id: job.userId, job_id: job.jobId };
-const anyAge = { maxResponseAgeMs: false } as const;
-
-test.each<[unknown]>([[''], [2 ** 53], [2 ** 60], [now + 0.5], [true], [null], [{}], [[]], [['text']]])(
-  'jobs.status() does not trust the timestamp %j at any age, though its text is signed',
-  async (timestamp) => {
-    const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) }, anyAge);
-
-    const error = await rejection(client.jobs.status(job));
-
-    expect(error).toMatchObject({ code: 'signature', reason: 'malformed' });
-  },
-);
-
-// In Unix time 10^10 s are 2286-11-20T17:46:40Z, and 10^11 ms 1973-03-03T09:46:40Z. A date ends 8.64 × 10^15 ms
-// after the epoch (ECMA-262, "Time Values and Time Range").
-test.each<[string | number, string | null]>([
-  [10_000_000_000, '2286-11-20T17:46:40.000Z'],
-  ['10000000000', '2286-11-20T17:46:40.000Z'],
-  [100_000_000_000, '1973-03-03T09:46:40.000Z'],
-  ['100000000000', '1973-03-03T09:46:40.000Z'],
-  [9 * 10 ** 15, null],
-  ['9000000000000000', null],
-])('jobs.status() reads the signed timestamp %j as %s', async (timestamp, signedAt) => {
-  const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) }, anyAge);
-
-  const status = await client.jobs.status(job);
-
-  expect(status.signedAt).toEqual(signedAt === null ? null : new Date(signedAt));
-});
-
-test('jobs.status() takes a number that is no date for one that cannot be fresh', async () => {
-  const timestamp = 9 * 10 ** 15;
-  const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) });
-
-  const error = await rejection(client.jobs.status(job));
-
-  expect(error).toMatchObject({ code: 'signature', reason: 'malformed' });
-});
-
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
 const timestamp = '2026-01-02T03:04:01.150Z';
 // Of the partner 085 as a number; its zeros in front are part of it.
@@ -632,15 +503,6 @@ test('a client signs and verifies with an asynchronous signer of the user', asyn
   expect(asked).toEqual([['by the service', { partnerId: '085', timestamp }]]);
 });
 
-test('a client does not trust what an asynchronous signer verifies as false', async () => {
-  const answer = { job_complete: true, job_success: true, timestamp: new Date(now).toISOString(), signature: 'forged' };
-  const { client } = clientOf(answer, { signer: slowSigner() });
-
-  const error = await rejection(client.jobs.status(job));
-
-  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
-});
-
 test.each<[string, unknown]>([
   ['1', 1],
   ['a text', 'true'],
@@ -653,48 +515,4 @@ test.each<[string, unknown]>([
   const error = await rejection(client.jobs.status(job));
 
   expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
-});
-
-test.each<[string, () => unknown]>([
-  [
-    'throws',
-    () => {
-      throw new Error('planted-key');
-    },
-  ],
-  ['rejects', () => Promise.reject(new Error('planted-key'))],
-  ['throws a text', () => Promise.reject('planted-key')],
-  ['signs with an empty text', () => ''],
-  ['signs with no text', () => 7],
-  ['signs with nothing', () => undefined],
-])('a call rejects with HostedConfigError and sends nothing when the signer %s', async (_what, run) => {
-  const signer: Signer = { ...slowSigner(), sign: run as () => string };
-  const { client, sent } = clientOf(link, { signer });
-
-  const error = await rejection(client.links.get('ref-1'), HostedConfigError);
-
-  const { message, cause, stack } = error;
-  expect(error).toMatchObject({ operation: 'links.get', outcome: 'not_sent', retryable: false });
-  expect(cause).toBeUndefined();
-  expect(`${message}${stack}`).not.toContain('planted-key');
-  expect(sent).toEqual([]);
-});
-
-test.each<[string, () => unknown]>([
-  [
-    'throws',
-    () => {
-      throw new Error('planted-key');
-    },
-  ],
-  ['rejects', () => Promise.reject(new Error('planted-key'))],
-])('jobs.status() rejects with HostedConfigError when the signer %s as it verifies', async (_what, run) => {
-  const signer: Signer = { ...slowSigner(), verify: run as () => boolean };
-  const { client } = clientOf(signed({ job_complete: true, job_success: true }), { signer });
-
-  const error = await rejection(client.jobs.status(job), HostedConfigError);
-
-  const { message, cause, stack } = error;
-  expect(cause).toBeUndefined();
-  expect(`${message}${stack}`).not.toContain('planted-key');
 });
