@@ -4,7 +4,7 @@ import { HostedServerError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { late, type OnPoll, type Poll, start, steady } from './started-job.js';
+import { type OnPoll, type Poll, start, steady } from './started-job.js';
 
 failOnStrayRejections();
 
@@ -154,37 +154,4 @@ test('two waits have poll events of different call ids', async () => {
 
   const ids = events.filter((event) => event.type === 'poll').map(({ callId }) => callId);
   expect(new Set(ids).size).toBe(2);
-});
-
-test('events of a wait hold no ids, whatever comes of its polls', async () => {
-  const { client, clock, job, complete, fail, events } = start();
-  fail({ kind: 'status', status: 503 });
-  fail({ kind: 'network' });
-
-  const waited = client.jobs.waitForCompletion(job, { ...steady, history: true });
-  await clock.advance(6_000);
-  complete();
-  await clock.advance(60_000);
-  await waited;
-  const unknown = rejection(client.jobs.waitForCompletion(late, { notFoundGraceMs: 0 }));
-  await clock.advance(0);
-  await unknown;
-
-  const told = JSON.stringify(events);
-  expect(events.filter(({ type }) => type === 'poll').length).toBeGreaterThan(3);
-  for (const id of [job.userId, job.jobId, late.userId, late.jobId]) expect(told).not.toContain(id);
-});
-
-test('a listener that throws at poll events changes nothing', async () => {
-  const { client, clock, job, complete } = start({
-    onEvent: () => {
-      throw new Error('of the listener');
-    },
-  });
-  complete();
-
-  const waited = client.jobs.waitForCompletion(job);
-  await clock.advance(0);
-
-  expect((await waited).state).toBe('succeeded');
 });

@@ -1,6 +1,6 @@
 // What a wait tolerates, and what ends it: unreadable responses, older ones, a gateway's 404, our own signatures.
 
-import { HostedNotFoundError, type WaitOptions } from 'hosted-client';
+import type { WaitOptions } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { rejection, sign } from '../support/fake-fetch.js';
@@ -11,7 +11,6 @@ const steady = { jitter: false } as const;
 
 const page = () => new Response('<!doctype html><title>Sign in</title>', { headers: { 'content-type': 'text/html' } });
 const gateways404 = () => new Response('<h1>404 Not Found</h1>', { status: 404 });
-const unknownJob = () => Response.json({ error: 'Job not found', code: '2304' }, { status: 404 });
 /** Signed an hour before the service's time. */
 const stale = (asked: Asked) =>
   Response.json(signedAt(Date.parse(asked.timestamp) - 3_600_000, { job_complete: false }));
@@ -48,16 +47,6 @@ test.each<[string, (asked: Asked) => Reply, object]>([
 
   expect(await failed).toMatchObject(expected);
   expect(polledAt()).toEqual([0, 2_000, 5_000]);
-});
-
-test('the service’s own word that it knows no such job ends a wait, also when the job was seen', async () => {
-  const { client, clock, polledAt } = serviceOf(inTurn(() => pending, unknownJob));
-
-  const failed = rejection(client.jobs.waitForCompletion(job, steady));
-  await clock.advance(60_000);
-
-  expect(await failed).toBeInstanceOf(HostedNotFoundError);
-  expect(polledAt()).toEqual([0, 2_000]);
 });
 
 test('Retry-After is obeyed for a job that is not known yet', async () => {
@@ -197,47 +186,4 @@ test('where responses repeat our timestamp, a clock that is set back makes no st
   await clock.advance(10_000);
 
   expect((await waited).state).toBe('succeeded');
-});
-
-test('two responses in a row under the signatures of their own requests end a wait', async () => {
-  const mirrored = ({ timestamp, signature }: Asked) => Response.json({ ...passed(job), timestamp, signature });
-  const { client, clock, asked } = serviceOf(inTurn(() => pending, mirrored));
-
-  const failed = rejection(client.jobs.waitForCompletion(job, steady));
-  await clock.advance(60_000);
-
-  expect(await failed).toMatchObject({ code: 'signature', reason: 'reflected', attempts: 2 });
-  expect(asked.map(({ at }) => at)).toEqual([0, 2_000, 2_000]);
-  expect(asked[2]?.timestamp).not.toBe(asked[1]?.timestamp);
-});
-
-test('one coincidence of times does not end a wait', async () => {
-  const { client, clock, asked } = serviceOf((request, before) =>
-    before.length === 0
-      ? Response.json({ ...pending, timestamp: request.timestamp, sec_key: sign(request.timestamp) })
-      : passed(request),
-  );
-
-  const waited = client.jobs.waitForCompletion(job, steady);
-  await clock.advance(60_000);
-
-  expect((await waited).state).toBe('succeeded');
-  expect(asked.map(({ at }) => at)).toEqual([0, 0]);
-});
-
-test('polls of a wait signed anew leave the retries of other calls alone', async () => {
-  const { client, clock, asked } = serviceOf((request, before) =>
-    before.length % 2 === 0
-      ? Response.json({ ...pending, timestamp: request.timestamp, sec_key: sign(request.timestamp) })
-      : pending,
-  );
-
-  // 150 coincidences would use up a budget of 500 tokens, five a retry.
-  const failed = rejection(
-    client.jobs.waitForCompletion(job, { ...steady, minDelayMs: 1_000, maxDelayMs: 1_000, deadlineMs: 150_000 }),
-  );
-  await clock.advance(160_000);
-
-  expect(await failed).toMatchObject({ code: 'poll_timeout', lastStatus: { state: 'pending' } });
-  expect(asked.length).toBeGreaterThan(280);
 });

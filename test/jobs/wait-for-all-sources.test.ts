@@ -1,10 +1,10 @@
 // Waiting for many jobs at once: a source of jobs that fails.
 
-import { HostedValidationError, type JobRef } from 'hosted-client';
+import type { HostedValidationError, JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { collect, mistake, source, start, steady } from './many-jobs.js';
+import { collect, mistake, start, steady } from './many-jobs.js';
 
 failOnStrayRejections();
 
@@ -51,23 +51,6 @@ test('when an async source gives no result of an iterator, the jobs it gave stil
   expect(outcome).toEqual({ state: 'failed', error: expect.any(TypeError) });
 });
 
-test('when an async source fails later, the jobs it gave still come, and then its error', async () => {
-  const { client, clock, job } = start();
-  async function* failing() {
-    yield job('one', { completeAt: 40_000 });
-    await clock.sleep?.(10_000);
-    throw mistake;
-  }
-
-  const { seen, outcome } = collect(client.jobs.waitForAll(failing(), steady));
-  await clock.advance(20_000);
-  const before = outcome.state;
-  await clock.advance(120_000);
-
-  expect(before).toBe('pending');
-  expect([seen.length, outcome.error]).toEqual([1, mistake]);
-});
-
 test('an async source is read one job at a time, also where polls end while it is at work', async () => {
   const { client, clock, job } = start();
   const jobs = [job('one', { completeAt: 5_000 }), job('two', { completeAt: 10_000 })].values();
@@ -107,36 +90,6 @@ test('when a source throws before its first job, that is the rejection', async (
   expect(outcome.error).toBe(mistake);
   expect(polls).toEqual([]);
 });
-
-test.each([[5], [null], [undefined], ['a text'], [{}], [{ userId: 'user-1', jobId: 'job-1' }], [true]])(
-  'waitForAll(%j) never throws, and rejects',
-  async (jobs) => {
-    const { client, clock, polls } = start();
-
-    const { outcome } = collect(client.jobs.waitForAll(jobs as never));
-    await clock.advance(0);
-
-    expect(outcome.error).toBeInstanceOf(HostedValidationError);
-    expect(outcome.error).toMatchObject({ code: 'validation', outcome: 'not_sent' });
-    expect(polls).toEqual([]);
-  },
-);
-
-test.each([0, 1.5, -1, Number.NaN, Number.POSITIVE_INFINITY, '10', null])(
-  'waitForAll() with a concurrency of %j rejects, and takes no job',
-  async (concurrency) => {
-    const { client, clock, job, polls } = start();
-    const { iterable, calls } = source([job('one')]);
-
-    const { outcome } = collect(client.jobs.waitForAll(iterable, { concurrency } as never));
-    await clock.advance(0);
-
-    expect(outcome.error).toBeInstanceOf(HostedValidationError);
-    expect(outcome.error).toMatchObject({ code: 'validation', issues: [{ path: 'concurrency' }] });
-    expect(polls).toEqual([]);
-    expect(calls.taken).toBe(0);
-  },
-);
 
 test('waitForAll() names every bad option at once', async () => {
   const { client, job } = start();

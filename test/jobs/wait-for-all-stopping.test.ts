@@ -114,38 +114,6 @@ test.each(ends)('a source that %s when it is told to end does not disturb a brea
   expect(asleep()).toBe(0);
 });
 
-test.each(ends)('a source that %s when it is told to end does not hide the reason of an abort', async (_what, end) => {
-  const { client, clock, job, asleep } = start({ latencyMs: 1_000 });
-  const controller = new AbortController();
-  const values = [job('first'), job('second')].values();
-  const iterable = { [Symbol.iterator]: () => ({ next: () => values.next(), return: end }) } as Iterable<JobRef>;
-  const options = { ...steady, concurrency: 1, signal: controller.signal };
-
-  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, options));
-  await clock.advance(0);
-  controller.abort(reason);
-  await ended;
-
-  expect(outcome.error).toBe(reason);
-  expect(asleep()).toBe(0);
-});
-
-test('a wait for many whose signal is aborted already rejects with the reason, takes no job and sends nothing', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  const { iterable, calls } = source([job('one')]);
-  const signal = AbortSignal.abort(reason);
-
-  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, { signal }));
-  await ended;
-  await clock.advance(0);
-
-  expect(outcome.error).toBe(reason);
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
-  expect(polls).toEqual([]);
-  expect(calls.taken).toBe(0);
-  expect(asleep()).toBe(0);
-});
-
 test('an abort tells the source, and waits for nothing it does', async () => {
   const { client, clock, job, polls } = start();
   const controller = new AbortController();
@@ -197,25 +165,6 @@ test('an abort rejects the next step though results are ready', async () => {
   controller.abort(reason);
 
   expect(await rejection(waiting.next())).toBe(reason);
-});
-
-test('100 waits for many on one signal, however they end, leave no listener and no sleeper', async () => {
-  const { client, clock, job, asleep } = start();
-  const { signal } = new AbortController();
-  const jobs = [job('soon', { completeAt: 5_000 }), job('late', { completeAt: 20_000 }), job('never')];
-
-  const waits = Array.from({ length: 100 }, async (_, index) => {
-    const options = { ...steady, signal, deadlineMs: 30_000 };
-    for await (const { job } of client.jobs.waitForAll(jobs, options)) if (index % 2 === 0 && job === jobs[1]) break;
-  });
-  await clock.advance(10_000);
-  const during = [getEventListeners(signal, 'abort').length, asleep()];
-  await clock.advance(60_000);
-  await Promise.all(waits);
-
-  expect(Math.min(...during)).toBeGreaterThan(0);
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
-  expect(asleep()).toBe(0);
 });
 
 test('a source without end, whose jobs are not to be polled yet, does not hold the process', async () => {
