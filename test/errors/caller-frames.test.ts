@@ -89,28 +89,6 @@ test('a list that is awaited twice names the first that waits for it', async () 
   expect(third.stack).not.toMatch(/theSecond|theThird/);
 });
 
-test('a call that is awaited in two places rejects in both; no engine can name them', async () => {
-  const { client } = clientOf(notFound);
-  const call = client.links.get('ref-1');
-
-  const [first, second] = await Promise.all([rejection(call), rejection(call)]);
-
-  expect(first).toBeInstanceOf(HostedNotFoundError);
-  expect(second).toBe(first);
-});
-
-test('withResponse() beside an await rejects in both places', async () => {
-  const { client } = clientOf(notFound);
-  const call = client.links.get('ref-1');
-  const plain = rejection(call);
-
-  const error = await errorOf(async function withTheResponse() {
-    await call.withResponse();
-  });
-
-  expect(await plain).toBe(error);
-});
-
 test('calls that succeed capture no stack', async () => {
   const capture = vi.fn();
   Error.captureStackTrace = capture;

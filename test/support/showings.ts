@@ -79,22 +79,11 @@ export function recordTelemetry() {
   return { told, events, tellings, telemetry: { logger, onEvent } };
 }
 
-/** The body of a callback: with something planted in each field that is known, and in some that are not. */
-export function plantedCallback({ plant }: Pick<Planter, 'plant'>) {
-  const planted = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, plant(name)]));
-  return {
-    ...planted('ResultCode', 'ResultText', 'ResultType', 'HostedJobID', 'JSONVersion', 'ConfidenceValue'),
-    ...planted('FullName', 'FirstName', 'LastName', 'OtherName', 'DOB', 'Gender', 'IDNumber', 'SecondaryIDNumber'),
-    ...planted('IDType', 'Country', 'ExpirationDate', 'IssuanceDate', 'PhoneNumber2', 'Photo', 'Document', 'Source'),
-    IsFinalResult: 'true',
-    IsMachineResult: 'false',
-    Actions: { [plant('action')]: plant('outcome') },
-    PartnerParams: { ...planted('user_id', 'job_id', 'job_type', 'link_id'), [plant('field')]: plant('value') },
-    KYCReceipt: `https://receipts.test/${plant('receipt')}`,
-    ImageLinks: { selfie_image: `https://images.test/${plant('selfie')}`, id_card_image: [plant('card')] },
-    Address: { [plant('field')]: [{ [plant('field')]: plant('street') }] },
-    [plant('field')]: plant('value'),
-  };
+/** The same properties, each with something planted that has its name. */
+export function plantAll(value: unknown, plant: Planter['plant'], name = 'value'): unknown {
+  if (Array.isArray(value)) return value.map((entry) => plantAll(entry, plant, name));
+  if (typeof value !== 'object' || value === null) return plant(name);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plantAll(inner, plant, key)]));
 }
 
 /** A client with something planted in each of its options, and a record of its events and log lines. */
