@@ -115,15 +115,6 @@ test('texts are copied, times go on, and a hidden page counts failures in its ti
   expect(await page.title()).not.toMatch(/^\(/);
 });
 
-test('an open page of a link says that the link is gone after a reset', async ({ browser }) => {
-  const { sandbox, refId } = await runningLink();
-  const page = await openLivePage(browser, `${sandbox.origin}/console/links/${refId}`);
-
-  await sandbox.reset();
-
-  await page.getByText('This link is gone').waitFor();
-});
-
 test('a page says when the sandbox has stopped', async ({ browser }) => {
   const { sandbox } = await running();
   const page = await openLivePage(browser, sandbox.origin);
@@ -143,17 +134,6 @@ test('the first request takes the place of the first steps without a reload', as
 
   await page.getByRole('link', { name: 'links.list' }).waitFor();
   expect(await page.getByRole('heading', { name: '2. Make a first call' }).count()).toBe(0);
-});
-
-test('the button of the empty console creates a link', async ({ browser }) => {
-  const { sandbox, client } = await running();
-  const page = await openPage(browser, { javaScriptEnabled: false });
-  await page.goto(sandbox.origin);
-
-  await page.getByRole('button', { name: 'Or create a link here' }).click();
-
-  await page.waitForURL('**/console/links/*?done=created');
-  expect((await client.links.list()).links).toHaveLength(1);
 });
 
 test('Escape leads back to the list with its filter and page', async ({ browser }) => {

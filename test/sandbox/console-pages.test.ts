@@ -335,22 +335,6 @@ test('filters, search and "older" reach every entry that is remembered', async (
   expect(all.size).toBe(105);
 });
 
-test('"older" reaches every entry of a link from its page', async () => {
-  const { sandbox, refId } = await linkAndReceiver();
-  for (let i = 0; i < 30; i += 1) await sandbox.play(refId, 'id_verified');
-  await sandbox.idle();
-
-  const all = new Set<string | undefined>();
-  for (let path: string | undefined = `/console/links/${refId}`; path !== undefined; ) {
-    const html: string = await read(sandbox.origin + path);
-    for (const { id } of rowsOf(html)) all.add(id);
-    path = /href="([^"]+)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
-  }
-
-  // The request that created it, and of each job a row and two callbacks.
-  expect(all.size).toBe(91);
-});
-
 test('a request’s page leads to the failures before and after it', async () => {
   const { sandbox, client } = await running();
   for (const refId of ['a', 'b', 'c']) {
@@ -365,23 +349,6 @@ test('a request’s page leads to the failures before and after it', async () =>
   expect(html).toContain('<a href="/console/requests/6">Newer failure</a>');
   expect(await read(`${sandbox.origin}/console/requests/6`)).not.toContain('Newer failure');
 });
-
-test('an equal answer of a receiver is shown once', async () => {
-  const { sandbox } = await playAndReceiveText('the same every time');
-
-  const html = await read(`${sandbox.origin}/console/callbacks/1`);
-
-  expect(sandbox.callbacks[0]?.attempts).toHaveLength(3);
-  expect(html.match(/the same every time/g)).toHaveLength(1);
-});
-
-/** Plays an outcome whose callbacks all get this text. */
-async function playAndReceiveText(text: string) {
-  const world = await runningLink({ callbackUrl: await responding(500, () => text) });
-  await world.sandbox.play(world.refId, 'approved');
-  await world.sandbox.idle();
-  return world;
-}
 
 test('no key and no signature is in a page, in JSON, in the folder or in a listener', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));

@@ -106,17 +106,6 @@ test('a link’s page lists what happened to it and to its jobs, the newest firs
   expect(html).toContain('0814 Provisional Enroll - Under Review, then 0810 Enroll User');
 });
 
-test('the console disables a link, and says so on its page', async () => {
-  const { sandbox, client, link } = await runningLink();
-
-  const response = await submit(`${sandbox.origin}/console/links/${link.refId}/disable`, {});
-
-  const location = `/console/links/${link.refId}?done=disabled`;
-  expect([response.status, response.headers.get('location')]).toEqual([303, location]);
-  expect(await read(sandbox.origin + location)).toContain('The link was disabled.');
-  expect((await client.links.get(link.refId)).state).toBe('disabled');
-});
-
 test('the console completes and fails jobs, and posts their results', async () => {
   const { sandbox, client, received, link } = await linkAndReceiver({ reviewMs: 60_000 });
   const [first, second] = [await sandbox.play(link.refId, 'never'), await sandbox.play(link.refId, 'never')];
@@ -183,18 +172,6 @@ test('the console sends callbacks again', async () => {
   expect(unknown.status).toBe(400);
 });
 
-test('the console has the next request fail', async () => {
-  const { sandbox, client } = await running();
-  const fields = { environment: 'sandbox', operation: 'links.list', fault: 'status-503' };
-
-  expect((await submit(`${sandbox.origin}/console/faults`, fields)).status).toBe(303);
-  expect((await submit(`${sandbox.origin}/console/faults`, { ...fields, fault: 'fire' })).status).toBe(400);
-
-  const patient = client.withOptions({ maxRetries: 0 });
-  await expect(patient.links.list()).rejects.toMatchObject({ status: 503 });
-  expect((await patient.links.list()).links).toEqual([]);
-});
-
 test('the OpenAPI description is served beside the console', async () => {
   const { sandbox } = await running();
 
@@ -228,15 +205,4 @@ test('a page that is asked for again is not sent again until something has chang
   expect(await look()).toBe(304);
   await client.links.create(newLink);
   expect(await look()).toBe(200);
-});
-
-test.each([
-  ['follow', 'if-none-match'],
-  ['console', 'clipboard'],
-])('what is served as %s.js is a script that runs on its own', async (name, text) => {
-  const { sandbox } = await running();
-  const script = await read(`${sandbox.origin}/assets/${name}.js`);
-
-  expect(() => new Function(script)).not.toThrow();
-  expect(script).toContain(text);
 });

@@ -44,15 +44,6 @@ test('posting the form plays the outcome, posts the result, and leads to the job
   expect(received[0]?.body).toMatchObject({ ResultCode: '1012', Country: 'GH', IDType: 'DRIVERS_LICENSE' });
 });
 
-test('the page of a job that is under review says so', async () => {
-  const { sandbox, link, refId } = await runningLink({}, { reviewMs: 60_000 });
-  const { jobId } = await sandbox.play(refId, 'review_approved');
-
-  const { html } = await read(`${link.url}/jobs/${jobId}`);
-
-  expect(html).toContain('Under review');
-});
-
 test('a job is pending for a moment after the form of a page, and at once complete after play()', async () => {
   const { sandbox, client, link, refId } = await runningLink({}, { reviewMs: 60_000 });
 
@@ -128,33 +119,6 @@ test('an unknown link is 404 and says what to do next', async () => {
     expect([path, status]).toEqual([path, 404]);
     expect(html).toContain('Check the address of the link');
     expect(html).toContain('Simulation.');
-  }
-});
-
-test('names made of markup show as text on every page', async () => {
-  const { sandbox, client } = await running();
-  const markup = '"><img src=x onerror=alert(1)><script>alert(1)</script>';
-  const link = await client.links.create({
-    ...newLink,
-    companyName: markup,
-    name: markup,
-    idTypes: [{ country: 'NG', idType: markup, verificationMethod: 'enhanced_kyc' }],
-  });
-  await submit(link.url, { ...complete, id: `NG:${markup}` });
-  await submit(link.url, { outcome: markup, id: markup });
-  const job = await sandbox.play(link.refId, 'approved');
-
-  const pages = [
-    '/?show=links',
-    '/console/requests/1',
-    `/links/${link.refId}`,
-    `/console/links/${link.refId}`,
-    `/links/${link.refId}/jobs/${job.jobId}`,
-  ];
-  for (const path of pages) {
-    const { html } = await read(sandbox.origin + path);
-    expect(html).toContain('&lt;script&gt;alert(1)');
-    expect(html).not.toMatch(/<img|<script>|onerror="/);
   }
 });
 
@@ -297,19 +261,6 @@ test('a name cannot turn the direction of the words around it, and the choice of
   await client.links.disable(link.refId);
   expect((await read(link.url)).html).toContain(`<bdi>${companyName}</bdi>`);
   expect(form).toContain('<legend>Only in the sandbox</legend>');
-});
-
-test('pages have no inline script or style, and nothing from elsewhere', async () => {
-  const { sandbox, link } = await runningLink({ idTypes });
-
-  for (const path of ['/', `/links/${link.refId}`, `/console/links/${link.refId}`]) {
-    const { html } = await read(sandbox.origin + path);
-    expect(html).not.toMatch(/ style=|<style|<script(?![^>]* src="\/assets\/)| on[a-z]+=/);
-    expect(html).not.toMatch(/(?:src|href)="[^"]*elsewhere\.example/);
-    for (const [, asset] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
-      expect((await fetch(sandbox.origin + asset)).status).toBe(200);
-    }
-  }
 });
 
 test('without a script, the page of a job leads to itself, whatever its id', async () => {

@@ -6,16 +6,6 @@ import { type SandboxOptions, type SandboxRequest, startSandbox } from 'hosted-c
 import { expect, test } from 'vitest';
 import { newLink, receiving, running, runningLink, spyOnWarnings, submit, write } from './running.js';
 
-test('a client creates a link, its outcome is played, and its status is fetched', async () => {
-  const { sandbox, client, link } = await runningLink();
-
-  const job = await sandbox.play(link.refId, 'approved');
-  const status = await client.jobs.status({ ...job, history: true });
-
-  expect(link.url).toBe(`${sandbox.origin}/links/${link.refId}`);
-  expect(status).toMatchObject({ state: 'succeeded', result: { resultCode: '0810' } });
-});
-
 test('both environments are on one port, and know nothing of each other', async () => {
   const { sandbox, client } = await running();
   const production = new HostedClient(sandbox.clientOptions('production'));
