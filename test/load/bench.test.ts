@@ -2,17 +2,14 @@
 // written of it all.
 
 import { HostedClient } from 'hosted-client';
-import { expect, test, vi } from 'vitest';
-import { drawChart } from '../../bench/report/chart.js';
+import { expect, test } from 'vitest';
 import { writeResults } from '../../bench/report/results.js';
 import { type Figure, formatChange, type Row } from '../../bench/row.js';
 import { apiKey, job, partnerId } from '../../bench/service/fixtures.js';
 import { type Kind, kinds, proveCall } from '../../bench/service/proof.js';
 import { createTarget, type Target } from '../../bench/service/target.js';
 import { median } from '../../bench/statistics.js';
-import { takeTurns } from '../../bench/turns.js';
 import { createPost } from '../../bench/variants/bare.js';
-import { floorVariant } from '../../bench/variants/floor.js';
 import { postingVariant, type Variant } from '../../bench/variants/variant.js';
 
 /** Proves a variant as the bench does. */
@@ -45,10 +42,6 @@ test.each(['status', 'list', 'ascii-list'] as const)(
     await expect(prove(bareVariant, kind)).resolves.toBeUndefined();
   },
 );
-
-test('the floor signs, verifies and decodes a job status', async () => {
-  await expect(prove(floorVariant, 'status')).resolves.toBeUndefined();
-});
 
 test.each<[string, (target: Target) => Variant, RegExp]>([
   [
@@ -86,25 +79,6 @@ function unsigned(target: Target): typeof globalThis.fetch {
   };
 }
 
-test('a variant that fails is named, and the others take their turns', async () => {
-  const onError = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  const participants = ['bare', 'nobody'].map((name) => ({ name, variant: name, dist: '' }));
-
-  const outcomes = await takeTurns({
-    block: 'calls',
-    participants,
-    settings: () => ({ kind: 'status', url: null, times: 4 }),
-    rounds: 2,
-  });
-
-  expect(onError).toHaveBeenCalledWith('nobody FAILED: Error: There is no variant "nobody"');
-  onError.mockRestore();
-  expect(outcomes.nobody).toEqual({ failed: 'Error: There is no variant "nobody"' });
-  expect(outcomes.bare).toEqual({
-    figures: { cpu: [expect.any(Number), expect.any(Number)], wall: [expect.any(Number), expect.any(Number)] },
-  });
-}, 30_000);
-
 const row = (figures: Readonly<Record<string, Figure>>, rest: Partial<Row> = {}): Row => ({
   what: 'job status, <in memory>',
   unit: '× bare fetch',
@@ -125,29 +99,6 @@ test('the results say what is missed, and who failed', () => {
   expect(page).toContain('- **axios failed** in job status, <in memory>: Error: no');
   expect(page).toContain('| **4.6 ± 0.1** | ≤ 4.5 (stripe) | **missed** |');
   expect(page).toContain('| **0.9** | ≥ 0.85 | reached |');
-});
-
-test('an aim that hangs on a variant that failed is missed', () => {
-  expect(writeResults([row({ ours: { value: 1 } }, { aims: [{ bound: Number.NaN }] })])).toContain('**missed**');
-});
-
-test('the chart has a bar and a figure for each variant, words for those who cannot see it, and both schemes', () => {
-  const figures = {
-    ours: { value: 7.6 },
-    bare: { value: 1 },
-    'stripe, raw': { value: 2.5 },
-    axios: { failed: 'Error: no' },
-  };
-
-  const chart = drawChart([row(figures), row(figures, { isCharted: false })]);
-
-  expect(chart.match(/<rect class="bar [a-z]*" x="[\d.]+" y="\d+" width="[\d.]+" height="15"/g)).toHaveLength(4);
-  expect(chart).toContain('>7.6</text>');
-  expect(chart).toContain('>failed</text>');
-  expect(chart).toContain('job status, &#60;in memory&#62;: ours 7.6');
-  expect(chart).toMatch(/<svg [^>]*viewBox="0 0 860 \d+" role="img" aria-labelledby="title desc">\n<title id="title">/);
-  expect(chart).toContain('@media (prefers-color-scheme: dark)');
-  expect(chart).not.toContain('NaN');
 });
 
 test.each([

@@ -9,7 +9,6 @@ import {
   HostedClient,
   type HostedClientOptions,
   HostedConnectionError,
-  HostedRateLimitError,
   HostedResponseError,
   HostedServerError,
   HostedTimeoutError,
@@ -28,7 +27,7 @@ import {
 } from '../support/faulty-server.js';
 import { createWithRandom, randomFrom } from '../support/random.js';
 
-const [create, , get] = operations;
+const [, , get] = operations;
 const megabyte = 1024 * 1024;
 const json = { 'content-type': 'application/json' };
 
@@ -321,29 +320,6 @@ test.concurrent.each(rows)('$name on $what rejects as the table says', async ({ 
   expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
 
-test.concurrent.each(rows.filter(({ fault }) => fault.repeated && fault.timeoutMs !== 1_200))(
-  '$name after $what succeeds if it is safe to repeat, and is sent once if not',
-  async ({ operation, fault }) => {
-    const server = await serving((exchange) =>
-      exchange.number === 1 ? fault.answer(exchange, operation) : exchange.socket.write(whole(200, good(operation))),
-    );
-    const options = { maxRetries: 1, ...(fault.timeoutMs ? { timeoutMs: 400 } : {}) };
-    const { client } = clientAt(server.origin, options, server.onHead);
-
-    const attempts = await operation
-      .call(client)
-      .withResponse()
-      .then(
-        ({ response }) => response.attempts,
-        (error: unknown) => error,
-      );
-
-    if (operation.repeatable) expect(attempts).toBe(2);
-    else expect(attempts).toMatchObject({ ...fault.facts, attempts: 1, retryable: false });
-    expect(server.requests).toHaveLength(operation.repeatable ? 2 : 1);
-  },
-);
-
 test.concurrent.each(operations)(
   '$name over a connection that stalls is ended by totalTimeoutMs',
   async (operation) => {
@@ -498,54 +474,6 @@ test.concurrent.each(redirects)('$name does not follow a $status to $target', as
   expect(other.sockets).toEqual([]);
 });
 
-// Refusals that ask to wait -------------------------------------------------
-
-// The clock stands at 2026-01-02T03:04:05.678Z, a Friday; without being asked, no wait here exceeds a second.
-const retryAfters: readonly [string, { readonly least: number; readonly most: number } | null][] = [
-  ['7', { least: 7_000, most: 7_000 }],
-  ['Fri, 02 Jan 2026 03:04:15 GMT', { least: 9_322, most: 9_322 }],
-  ['Thu, 01 Jan 2026 03:04:15 GMT', { least: 0, most: 1_000 }],
-  ['-5', { least: 0, most: 1_000 }],
-  ['soon', { least: 0, most: 1_000 }],
-  ['99999999999999999999', { least: 0, most: 1_000 }],
-  // More than a minute is left to the caller.
-  ['9999999999', null],
-  ['Fri, 31 Dec 9999 23:59:59 GMT', null],
-];
-
-const asking = [408, 429, 500, 502, 503, 504].flatMap((status) =>
-  retryAfters.flatMap(([header, wait]) =>
-    operations.map((operation) => ({ name: operation.name, status, header, wait, operation })),
-  ),
-);
-
-const refusals: Readonly<Record<number, { type: Fault['type']; code: string }>> = {
-  408: { type: HostedTimeoutError, code: 'timeout' },
-  429: { type: HostedRateLimitError, code: 'rate_limit' },
-};
-
-test.concurrent.each(asking)(
-  '$name on $status with Retry-After "$header" waits as it is asked to, if it is repeated',
-  async ({ operation, status, header, wait }) => {
-    const server = await serving(({ socket }) => socket.write(whole(status, '{}', { ...json, 'retry-after': header })));
-    const { client, clock } = clientAt(server.origin);
-    const { type, code } = refusals[status] ?? { type: HostedServerError, code: 'server' };
-    const retryable = operation.repeatable || status === 429;
-
-    const error = await rejection(operation.call(client));
-
-    const attempts = retryable && wait ? 3 : 1;
-    expect(error).toBeInstanceOf(type);
-    expect(error).toMatchObject({ code, operation: operation.name, outcome: 'refused', attempts, retryable });
-    expect(server.requests).toHaveLength(attempts);
-    expect(clock.slept).toHaveLength(attempts - 1);
-    for (const ms of clock.slept) {
-      expect(ms).toBeGreaterThanOrEqual(wait?.least ?? Number.NaN);
-      expect(ms).toBeLessThanOrEqual(wait?.most ?? Number.NaN);
-    }
-  },
-);
-
 // Reused connections --------------------------------------------------------
 
 test.concurrent.each(operations)(
@@ -591,17 +519,6 @@ test.concurrent.each(operations)(
     expect(server.sockets).toHaveLength(3);
   },
 );
-
-test('links.create() whose response is lost says how to look for the link, on any way of losing it', async () => {
-  const lost = faults.filter(({ repeated, timeoutMs }) => repeated && timeoutMs !== 1_200);
-
-  for (const fault of lost) {
-    const server = await serving((exchange) => fault.answer(exchange, create));
-    const { client } = clientAt(server.origin, fault.timeoutMs ? { timeoutMs: fault.timeoutMs } : {}, server.onHead);
-    const error = await rejection(create.call(client));
-    expect((error as Error).message, fault.what).toContain('links.find()');
-  }
-});
 
 // What ends by its limit takes 1.5 s each; a busy machine needs most of it for 50 MB that are compressed.
 test('one client tolerates every fault in turn, and then works', { timeout: 60_000 }, async () => {
