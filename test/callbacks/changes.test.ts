@@ -4,7 +4,6 @@ import { type HandlerOptions, HostedClient, type JobEvent, type JobRef, type Job
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { createMemoryGuard } from '../../src/callbacks/memory-guard.js';
-import { randomFrom } from '../support/random.js';
 import {
   backoffMs,
   type Content,
@@ -15,7 +14,6 @@ import {
   entryOf,
   type Hint,
   hour,
-  isAskedTooOften,
   job,
   minute,
   second,
@@ -317,31 +315,5 @@ for (const [afterMs, requests] of [
 
     expect(await response).toBe('200 repeat');
     expect(processes[0]?.asked).toHaveLength(1 + requests);
-  });
-}
-
-for (const processes of [1, 2]) {
-  test(`${processes} processes ask for the status of a job at most once a second, and hand over one at a time`, async () => {
-    const world = startWorld({ processes, firstEventMs: 3 * second });
-    const { clock, change } = world;
-    const hint = change(succeeded);
-    const random = randomFrom(1);
-
-    const responses = Array.from({ length: 600 }, async (_, index) => {
-      await clock.sleep(random() * 10 * second);
-      if (index % 200 === 199) change(index % 400 === 399 ? succeeded : failed);
-      const entry = entryOf(`invented-${index}`, { IsFinalResult: index % 2 === 0 });
-      return world.processes[index % processes]?.deliver({ ...hint, entry });
-    });
-    await clock.advance(minute);
-
-    expect(new Set(await Promise.all(responses))).not.toContain(undefined);
-    for (const { asked } of world.processes) {
-      expect(isAskedTooOften(asked)).toBe(false);
-      expect(asked.length).toBeLessThanOrEqual(21);
-      expect(asked.length).toBeGreaterThan(3);
-    }
-    expect(world.mostRunning()).toBe(1);
-    expect(world.isInOrder()).toBe(true);
   });
 }

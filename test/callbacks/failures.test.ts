@@ -4,18 +4,7 @@ import { HostedConfigError, hmacSha256, type Signer } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
 import { apiKey, failed, now, rejection, signed, stillClock } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import {
-  away,
-  bodyOf,
-  broken,
-  day,
-  nowText,
-  type Posted,
-  receiver,
-  result,
-  type Setup,
-  startHandler,
-} from './deliveries.js';
+import { away, bodyOf, broken, day, nowText, type Posted, receiver, type Setup, startHandler } from './deliveries.js';
 
 failOnStrayRejections();
 
@@ -36,14 +25,12 @@ function firstly<T, U, Given extends unknown[]>(first: () => T, then: (...given:
   };
 }
 
-const methods = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'user-1-GET'].map(
-  (method, at): Failure => {
-    // Anyone can send any text as the method, so only a short word in capitals is shown.
-    const shown = at < 6 ? method : 'another method';
-    const why = `it was sent with ${shown}, but callbacks are sent with POST: give this handler the POST requests`;
-    return [method, 'read 405 method', { posted: { method, body: unread() } }, message(why)];
-  },
-);
+const methods = ['GET', 'OPTIONS', 'PROPFIND', 'user-1-GET'].map((method, at): Failure => {
+  // Anyone can send any text as the method, so only a short word in capitals is shown.
+  const shown = at < 2 ? method : 'another method';
+  const why = `it was sent with ${shown}, but callbacks are sent with POST: give this handler the POST requests`;
+  return [method, 'read 405 method', { posted: { method, body: unread() } }, message(why)];
+});
 
 const bodies = (
   [
@@ -85,26 +72,17 @@ const signatures: readonly Failure[] = [
 ];
 
 const completed = { job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1' };
-const ofAnotherJob = { result: { ...result, PartnerParams: { user_id: 'user-1', job_id: 'job-2' } } };
 const json = (status: number, code: string) => Response.json({ error: 'no', code }, { status });
 const says = (record: object, timestamp = '2026-01-02T03:04:05.679Z') => Response.json(signed(record, { timestamp }));
 
 const confirmations = (
   [
     ['with status 503', 'server', json(503, '')],
-    ['with status 400', 'api', json(400, '2313')],
-    ['with status 401', 'authentication', json(401, '')],
-    ['with status 429', 'rate_limit', json(429, '')],
     ['that does not know the job', 'not_found', json(400, '2304')],
     ['that does not arrive', 'connection', () => Promise.reject(failed('ECONNRESET'))],
     ['that breaks off', 'response', new Response(JSON.stringify(signed(completed)).slice(0, 50))],
-    ['that is a page', 'response', new Response('<html>')],
     ["with another's signature", 'signature', Response.json({ ...signed(completed), sec_key: 'bm8=' })],
-    ['without a signature', 'signature', Response.json(completed)],
-    ['with an old signature', 'signature', says(completed, '2026-01-02T02:00:00.000Z')],
     ['about another job', 'response', says({ ...completed, job_id: 'job-2' })],
-    ['about another user', 'response', says({ ...completed, user_id: 'user-2' })],
-    ['with a result of another job', 'response', says({ ...completed, ...ofAnotherJob })],
   ] as const
 ).map(
   ([why, reason, first]): Failure => [`a job status ${why}`, `confirm 503 ${reason}`, { setup: { says: [first, {}] } }],
@@ -115,14 +93,8 @@ const handlers = (
   [
     ['rejects', away],
     ['throws', broken],
-    ['rejects with undefined', () => Promise.reject()],
     ['rejects with an error of this package', () => Promise.reject(signatureError)],
     ['rejects with a value that cannot be read', unreadably],
-    [
-      'rejects with an error whose name is a symbol',
-      () => Promise.reject(Object.assign(new Error(), { name: Symbol() })),
-    ],
-    ['rejects with an error whose stack is a number', () => Promise.reject(Object.assign(new Error(), { stack: 1 }))],
   ] as const
 ).map(([why, fail]): Failure => {
   const setup = { guard: {}, onEvent: firstly(fail, () => undefined) };

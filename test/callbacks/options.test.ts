@@ -102,30 +102,3 @@ test('a handler of a lazy client without options responds with 503', async () =>
   expect([response.status, await response.text()]).toEqual([503, 'config']);
   expect(reported).toEqual([expect.any(HostedConfigError), { phase: 'verify', status: 503, event: null }]);
 });
-
-// An unused `@ts-expect-error` is a compile error, too.
-function refusedByTheCompiler({ callbacks }: HostedClient): void {
-  // @ts-expect-error: a handler always confirms.
-  callbacks.handler({ onEvent, confirm: false });
-  // @ts-expect-error: a handler has one age, `maxHintAgeMs`.
-  callbacks.handler({ onEvent, maxAgeMs: 300_000 });
-  // @ts-expect-error: `onEvent` is required.
-  callbacks.handler({});
-  // @ts-expect-error: the status has the whole history.
-  callbacks.handler({ onEvent: (event) => void event.entry });
-  // @ts-expect-error: each change is handed over once.
-  callbacks.handler({ onEvent: (event) => void event.repeat });
-  // @ts-expect-error: receive() has one age, `maxHintAgeMs`.
-  void callbacks.receive('', { maxAgeMs: 300_000 });
-  // @ts-expect-error: receive() keeps nothing.
-  void callbacks.receive('', { replayGuard: undefined });
-  // @ts-expect-error: nothing identifies what is not confirmed.
-  void callbacks.receive('').then(({ id }) => id);
-  // @ts-expect-error: a job has no signed time.
-  void callbacks.confirm({ userId: 'user-1', jobId: 'job-1' });
-}
-
-test('the compiler refuses what is no option any more', () => {
-  // Its body is compiled only.
-  expect(refusedByTheCompiler).toHaveLength(1);
-});

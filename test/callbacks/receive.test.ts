@@ -58,8 +58,6 @@ test.each([
   ['says that it is final', { IsFinalResult: true }, true],
   ['says nothing of it', { IsFinalResult: undefined }, true],
   ['says something else', { IsFinalResult: 'no' }, true],
-  ['says it in a list', { IsFinalResult: [false] }, true],
-  ['has the code in a list', { ResultCode: ['0814'] }, true],
   ['has a code that is no string', { ResultCode: { toString: 1, valueOf: 1 } }, true],
 ])('a callback that %s is final or interim: %o', async (_what, says, isFinal) => {
   expect((await receiver().receive(bodyOf({ says }))).isFinal).toBe(isFinal);
@@ -69,15 +67,6 @@ test('callbacks.receive() reads no other field, whatever it has', async () => {
   const says = { ResultCode: {}, IDNumber: 12345678901, DOB: [], Actions: 'Passed', FullName: ['Peter', 'Parker'] };
 
   expect(await receiver().receive(bodyOf({ says }))).toEqual(hint);
-});
-
-test('callbacks.receive() lets a payload touch no prototype', async () => {
-  const more = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"then":"later"';
-
-  const received = await receiver().receive(`${bodyOf().slice(0, -1)},${more}}`);
-
-  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-  expect(received).toEqual(hint);
 });
 
 // Strings and bytes ---------------------------------------------------------
@@ -131,12 +120,7 @@ test('callbacks.receive() accepts bodies of up to 2 MiB, and with maxBytes of up
 test.each([
   ['an empty string', ''],
   ['a string that is not JSON', 'ResultCode=0810'],
-  ['a page', '<html></html>'],
-  ['JSON that breaks off', bodyOf().slice(0, -1)],
-  ['JSON with something after it', `${bodyOf()}{}`],
   ['bytes that are not UTF-8', Buffer.from(bodyOf({ says: { FullName: 'Zoë' } }), 'latin1')],
-  ['bytes in UTF-16', Buffer.from(`\u{feff}${bodyOf()}`, 'utf16le')],
-  ['no bytes', new Uint8Array()],
   ['JSON nested deeper than 64', bodyOf({ says: { Deep: JSON.parse(`${'['.repeat(70)}${']'.repeat(70)}`) } })],
 ])('callbacks.receive() refuses %s as malformed', async (_what, body) => {
   const error = await expectResponseError(receiver().receive(body), 'malformed');
