@@ -5,6 +5,14 @@ import { expect, test } from 'vitest';
 import { newLink, receiving, running } from '../sandbox/running.js';
 import { command, type Env, envOf, expectWrongUse, start } from './running.js';
 
+/** Every command. */
+const names = [
+  'sandbox',
+  ...['create', 'get', 'list', 'update', 'disable'].map((name) => `links ${name}`),
+  ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor'],
+  ...['stats', 'dead-letters', 'retry', 'migrate'].map((name) => `tracking ${name}`),
+];
+
 test.each([
   [['lnks'], 'Argument 1 is not a command: did you mean "hosted-client links"?'],
   [['dcotor'], 'Argument 1 is not a command: did you mean "hosted-client doctor"?'],
@@ -66,48 +74,19 @@ test('--help names every command and exit code, and --version the version', asyn
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
   expect(code).toBe(0);
-  for (const name of [
-    'sandbox',
-    'links create',
-    'links get REF',
-    'links list',
-    'links update REF',
-    'links disable REF',
-  ]) {
-    expect(stdout).toContain(`\n  ${name} `);
-  }
-  for (const name of [
-    'jobs status USER_ID JOB_ID',
-    'jobs wait USER_ID JOB_ID',
-    'play REF OUTCOME',
-    'listen',
-    'tracking stats',
-    'tracking dead-letters',
-    'tracking retry [KEY]',
-    'tracking migrate',
-    'doctor',
-  ]) {
-    expect(stdout).toContain(`\n  ${name} `);
-  }
+  for (const name of names) expect(stdout).toContain(`\n  ${name} `);
   expect(stdout.replaceAll('\n', ' ')).toContain(
     '0 done, and doctor found nothing wrong; 1 rejected, or doctor found something wrong; 2 wrong usage; 3 not complete in time; 4 no response from the server; 130 interrupted',
   );
   expect(await command(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
-/** Every command, with a name of each flag that its help shows. */
+/** The name of each flag that the help of a command shows. */
 async function flagsOf(name: string) {
   const { code, stdout } = await command([...name.split(' '), '--help']);
   expect(code).toBe(0);
   return [...stdout.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag ?? '');
 }
-
-const names = [
-  'sandbox',
-  ...['create', 'get', 'list', 'update', 'disable'].map((name) => `links ${name}`),
-  ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor'],
-  ...['stats', 'dead-letters', 'retry', 'migrate'].map((name) => `tracking ${name}`),
-];
 
 test.each(names)('docs/cli.md names %s and its flags', async (name) => {
   const page = readFileSync('docs/cli.md', 'utf8');

@@ -22,7 +22,7 @@ import fastify from 'fastify';
 import { HostedClient } from 'hosted-client';
 import { nodeHandler } from 'hosted-client/node';
 import { createMockService } from 'hosted-client/testing';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 
 // Its types are those of Express 5.
 const express4 = createRequire(import.meta.url)('express-4') as typeof express;
@@ -163,43 +163,32 @@ afterEach(() => {
   failures.length = 0;
 });
 
-describe.each(Object.entries(starts))('%s', (_name, start) => {
-  test('a callback of 1.5 MB is accepted and a forged one refused', async () => {
+/** A wrong content type, and headers of the way. */
+const ofGateway = {
+  'content-type': 'text/plain',
+  'x-forwarded-for': '203.0.113.7, 10.0.0.1',
+  'x-forwarded-host': 'partner.test',
+  via: '1.1 gateway',
+  authorization: 'Basic Zm9yOnRoZSBnYXRld2F5',
+};
+
+test.each(Object.entries(starts))(
+  'behind %s, a callback of 1.5 MB is accepted, through a gateway too, and a forged one refused',
+  async (name, start) => {
     const { url, stop } = await start();
     const job = completedJob();
     const to = overHttp(url);
+    // Behind a parser that runs by content type, the stream is there unread, and Express 4 has an empty object beside it.
+    const throughGateway = name === 'Fastify, which parses' ? to : overHttp(url, ofGateway);
 
     const genuine = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
-    const again = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+    const again = await sandbox.jobs.deliverCallback(job, { to: throughGateway, padBytes: 1_500_000 });
     const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
 
     await stop();
     expect([genuine.status, again.status, forged.status]).toEqual([200, 200, 401]);
     expect(seen).toEqual([`${job.jobId} succeeded`]);
     expect(failures).toEqual([{ phase: 'verify', status: 401, name: 'HostedSignatureError' }]);
-  });
-});
-
-// Behind a parser that runs by content type, the stream is there unread, and Express 4 has an empty object beside it.
-describe.each(Object.entries(starts).filter(([name]) => !/^Fastify, which parses/.test(name)))(
-  '%s, behind a gateway',
-  (_name, start) => {
-    test('a wrong content type and headers of the way do not matter', async () => {
-      const { url, stop } = await start();
-      const headers = {
-        'content-type': 'text/plain',
-        'x-forwarded-for': '203.0.113.7, 10.0.0.1',
-        'x-forwarded-host': 'partner.test',
-        via: '1.1 gateway',
-        authorization: 'Basic Zm9yOnRoZSBnYXRld2F5',
-      };
-
-      const answer = await sandbox.jobs.deliverCallback(completedJob(), { to: overHttp(url, headers) });
-
-      await stop();
-      expect(answer.status).toBe(200);
-      expect(failures).toEqual([]);
-    });
   },
 );
 
@@ -218,35 +207,6 @@ test('a body that was read before, and not kept, ends in 503, and onError is cal
   expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
   expect(failures).toEqual([{ phase: 'read', status: 503, name: 'HostedConnectionError' }]);
   expect(seen).toEqual([]);
-});
-
-test.each(['GET', 'HEAD', 'PUT', 'OPTIONS', 'TRACE', 'PROPFIND'])('%s ends in 405', async (method) => {
-  const { url, stop } = await listening(createServer(receive));
-
-  const { port } = new URL(url);
-  const { request } = await import('node:http');
-  const asked = request({ host: '127.0.0.1', port, path: '/callbacks', method }).end();
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  answer.resume();
-
-  await stop();
-  expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST']);
-  expect(failures).toEqual([{ phase: 'read', status: 405, name: 'HostedResponseError' }]);
-});
-
-test('express.json() with its usual limit refuses a callback of 1.5 MB before the handler runs', async () => {
-  const app = express();
-  app.use(express.json());
-  app.post('/callbacks', receive);
-  app.use((_error: unknown, _request: unknown, response: express.Response, _next: unknown) => {
-    response.status(413).end();
-  });
-  const { url, stop } = await listening(createServer(app));
-
-  const answer = await sandbox.jobs.deliverCallback(completedJob(), { to: overHttp(url), padBytes: 1_500_000 });
-
-  await stop();
-  expect([answer.status, failures]).toEqual([413, []]);
 });
 
 /** Posts a body, and gives the status of the response. */
