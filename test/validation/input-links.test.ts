@@ -2,7 +2,7 @@
 
 import { HostedValidationError, type LinkChanges, type NewLink } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
-import { clientOf, newLink, now, rejection, sign } from '../support/fake-fetch.js';
+import { clientOf, newLink, rejection, sign } from '../support/fake-fetch.js';
 import { created, expectRefusal } from './expect-refusal.js';
 
 const updated = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: null };
@@ -27,50 +27,21 @@ const badLinks: readonly [string, object, readonly string[]][] = [
   ['a name that is no text', { name: 7 }, ['name']],
   ['a relative privacy URL', { dataPrivacyPolicyUrl: '/privacy' }, ['dataPrivacyPolicyUrl']],
   ['an ftp callback', { callbackUrl: 'ftp://partner.test/' }, ['callbackUrl']],
-  ['a javascript callback', { callbackUrl: 'javascript:alert(1)' }, ['callbackUrl']],
   ['an ftp URL object', { callbackUrl: new URL('ftp://partner.test/') }, ['callbackUrl']],
-  ['a callback without a scheme', { callbackUrl: 'partner.test/callback' }, ['callbackUrl']],
-  ['a callback with a line end', { callbackUrl: 'https://partner.test/\n' }, ['callbackUrl']],
-  ['a callback after a blank', { callbackUrl: ' https://partner.test/' }, ['callbackUrl']],
-  ['a callback without slashes', { callbackUrl: 'https:partner.test' }, ['callbackUrl']],
-  ['a callback without a host', { callbackUrl: 'https://' }, ['callbackUrl']],
-  ['an empty callback', { callbackUrl: '' }, ['callbackUrl']],
-  ['a callback of false', { callbackUrl: false }, ['callbackUrl']],
   ['a logo that is no URL', { logoUrl: 'logo.png' }, ['logoUrl']],
   ['isSingleUse as text', { isSingleUse: 'true' }, ['isSingleUse']],
-  ['isSingleUse as a number', { isSingleUse: 1 }, ['isSingleUse']],
   ['a user id that is no text', { userId: 123 }, ['userId']],
   ['a blank user id', { userId: '' }, ['userId']],
   ['an expiry without an offset', { expiresAt: '2030-01-31T12:00:00' }, ['expiresAt']],
-  ['an expiry without a time', { expiresAt: '2030-01-31' }, ['expiresAt']],
-  ['an expiry on 30 February', { expiresAt: '2030-02-30T12:00:00Z' }, ['expiresAt']],
-  ['an expiry at 25 o’clock', { expiresAt: '2030-01-31T25:00:00Z' }, ['expiresAt']],
   ['an expiry that is no date', { expiresAt: 'tomorrow' }, ['expiresAt']],
-  ['an expiry as a number', { expiresAt: now }, ['expiresAt']],
-  ['an invalid Date', { expiresAt: new Date(Number.NaN) }, ['expiresAt']],
-  ['id types that are no list', { idTypes: bvn }, ['idTypes']],
   ['id types of null', { idTypes: null }, ['idTypes']],
   ['an id type of null', { idTypes: [null] }, ['idTypes[0]']],
-  ['a country of three letters', { idTypes: [{ ...bvn, country: 'NGA' }] }, ['idTypes[0].country']],
-  ['a country with a digit', { idTypes: [{ ...bvn, country: 'N1' }] }, ['idTypes[0].country']],
-  ['a country outside ASCII', { idTypes: [{ ...bvn, country: 'ÑG' }] }, ['idTypes[0].country']],
   ['a country with a line end', { idTypes: [{ ...bvn, country: 'NG\n' }] }, ['idTypes[0].country']],
   ['an id type without an id type', { idTypes: [{ ...bvn, idType: undefined }] }, ['idTypes[0].idType']],
-  ['an unknown method', { idTypes: [{ ...bvn, verificationMethod: 'unknown' }] }, ['idTypes[0].verificationMethod']],
   [
     'the wire’s spelling',
     { idTypes: [{ country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' }] },
     ['idTypes[0].idType', 'idTypes[0].verificationMethod', 'idTypes[0].id_type', 'idTypes[0].verification_method'],
-  ],
-  [
-    'two methods for one ID',
-    { idTypes: [bvn, { ...bvn, verificationMethod: 'enhanced_kyc' }] },
-    ['idTypes[1].verificationMethod'],
-  ],
-  [
-    'two methods for one ID in two cases',
-    { idTypes: [bvn, { ...bvn, country: 'ng', verificationMethod: 'enhanced_kyc' }] },
-    ['idTypes[1].verificationMethod'],
   ],
   [
     'a bad entry beside two methods for one ID',
@@ -78,11 +49,9 @@ const badLinks: readonly [string, object, readonly string[]][] = [
     ['idTypes[0].country', 'idTypes[2].verificationMethod'],
   ],
   ['an unknown property', { companyname: 'Example Ltd' }, ['companyname']],
-  ['extra that is no object', { extra: 'partner_params' }, ['extra']],
   ['extra that is a list', { extra: [] }, ['extra']],
   ['extra of null', { extra: null }, ['extra']],
   ['extra that refers to itself', { extra: circular() }, ['extra']],
-  ['extra with a bigint', { extra: { big: 5n } }, ['extra']],
   [
     'much that is wrong at once',
     {
@@ -246,35 +215,6 @@ test('links.create() leaves out what it was not given', async () => {
   ]);
 });
 
-test.each([
-  '2030-01-31T12:00:00Z',
-  '2030-01-31T12:00:00.123456789+01:00',
-  '2030-01-31T12:00:00+0100',
-  '2028-02-29T23:59:59-11:30',
-])('links.create() sends the expiry %s as written', async (expiresAt) => {
-  const { client, sent } = clientOf(created);
-
-  await client.links.create({ ...newLink, expiresAt });
-
-  expect(sent[0]?.body.expires_at).toBe(expiresAt);
-});
-
-test('links.create() drops exact duplicates of ID types', async () => {
-  const { client, sent } = clientOf(created);
-  const others = { country: 'NG', idType: '', verificationMethod: 'doc_verification' as const };
-
-  await client.links.create({
-    ...newLink,
-    idTypes: [bvn, { ...bvn, country: 'ng' }, others, { ...bvn, country: 'GH' }, bvn],
-  });
-
-  expect(sent[0]?.body.id_types).toEqual([
-    { country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' },
-    { country: 'NG', id_type: '', verification_method: 'doc_verification' },
-    { country: 'GH', id_type: 'BVN', verification_method: 'biometric_kyc' },
-  ]);
-});
-
 test.each(['biometric_kyc', 'doc_verification', 'enhanced_document_verification', 'enhanced_kyc'] as const)(
   'links.create() takes the verification method %s',
   async (verificationMethod) => {
@@ -287,15 +227,6 @@ test.each(['biometric_kyc', 'doc_verification', 'enhanced_document_verification'
     ]);
   },
 );
-
-test('links.create() takes 1,349 ID types', async () => {
-  const { client, sent } = clientOf(created);
-  const idTypes = Array.from({ length: 1_349 }, (_, index) => ({ ...bvn, idType: `TYPE_${index}` }));
-
-  await client.links.create({ ...newLink, idTypes });
-
-  expect(sent[0]?.body.id_types).toHaveLength(1_349);
-});
 
 test('links.create() takes defaultCallbackUrl where callbackUrl is left out, and leaves it out for null', async () => {
   const { client, sent } = clientOf(created, { defaultCallbackUrl: 'https://partner.test/default' });
@@ -357,24 +288,13 @@ test('links.create() responds with a reference id that cannot go into a path, an
 // links.update, disable, get ------------------------------------------------
 
 const badIds: readonly [string, unknown][] = [
-  ['an empty text', ''],
-  ['a dot', '.'],
   ['two dots', '..'],
   ['a slash', 'a/b'],
-  ['a backslash', 'a\\b'],
   ['a percent escape', '%2e%2e'],
-  ['a query', 'a?b'],
-  ['a fragment', 'a#b'],
-  ['a blank', 'a b'],
   ['a line end', 'ref-1\n'],
-  ['a letter outside ASCII', 'réf'],
-  ['a zero', 'a\u0000'],
   ['129 characters', 'a'.repeat(129)],
   ['the list marker', 'list'],
-  ['a number', 5],
-  ['null', null],
   ['nothing', undefined],
-  ['a list of an id', ['ref-1']],
   ['an object that writes itself as an id', { toString: () => 'ref-1' }],
 ];
 
@@ -463,10 +383,6 @@ test('links.update() sends what changes, and ID types as the service sent them',
 test.each<[string, unknown]>([
   ['a negative number', -1],
   ['a fraction', 1.5],
-  ['NaN', Number.NaN],
-  ['Infinity', Number.POSITIVE_INFINITY],
-  ['a number beyond 2^53', 2 ** 53],
-  ['a text', '1'],
   ['null', null],
 ])('links.list() refuses %s for a page', async (_what, page) => {
   await expectRefusal((client) => client.links.list({ page: page as number }), ['page']);
