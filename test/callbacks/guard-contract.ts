@@ -53,7 +53,7 @@ const cases = {
 
 /** Defines the tests of a guard. */
 export function testGuard(open: () => Promise<OpenedGuard>): void {
-  test.each(Object.entries(cases))('%s', async (_, steps) => {
+  test.each(Object.entries(cases))('a guard keeps its promise: %s', async (_, steps) => {
     const { guard, advance } = await open();
     const seen: string[] = [];
 

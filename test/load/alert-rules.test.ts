@@ -12,7 +12,7 @@ test('the page has four rules', () => {
   ]);
 });
 
-test.each(runs)('%s', async (_, given, alerts) => {
+test.each(runs)('of %s, the alerts are those of its cause', async (_, given, alerts) => {
   const { series, handled } = await run(given);
 
   expect(handled > 0 || given.jobMinutes > given.minutes).toBe(true);

@@ -82,7 +82,7 @@ async function callbackText(options: Parameters<typeof sandbox.jobs.callback>[1]
   return { job, text: await (await sandbox.jobs.callback(job, options)).text() };
 }
 
-describe.each(Object.entries(kinds))('%s', (_kind, carry) => {
+describe.each(Object.entries(kinds))('lambdaHandler() behind %s', (_kind, carry) => {
   test.each([0, 1_500_000])('accepts a callback with %d bytes of images, as text and as base64', async (padBytes) => {
     const first = await callbackText({ padBytes });
     const second = await callbackText({ padBytes });

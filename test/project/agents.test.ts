@@ -76,7 +76,7 @@ test.each(guides)('%s names the sandbox, the doctor and tracking', (guide) => {
   expect(named.filter((words) => !text(guide).includes(words))).toEqual([]);
 });
 
-describe('what is linked or named is in the package', () => {
+describe('the package', () => {
   let shipped: ReadonlySet<string>;
 
   beforeAll(() => {
@@ -85,7 +85,7 @@ describe('what is linked or named is in the package', () => {
     shipped = new Set(packed?.files.map(({ path }) => path));
   }, 30_000);
 
-  test.each([...guides, 'docs/recipes.md'])('%s', (path) => {
+  test.each([...guides, 'docs/recipes.md'])('all that %s links and names is in the package', (path) => {
     const links = [...text(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link ?? '');
     const inCode = [...text(path).matchAll(/`([\w./-]+\.(?:md|txt|yaml))`/g)].map(([, name]) => name ?? '');
     const files = [
@@ -97,7 +97,7 @@ describe('what is linked or named is in the package', () => {
     expect(files.filter((file) => !shipped.has(file))).toEqual([]);
   });
 
-  test('the examples that the README and the pages name', () => {
+  test('the examples that the README and the pages name are in the package', () => {
     const pages = ['README.md', 'docs/moving.md', 'docs/observability.md', 'docs/protocol.md', 'docs/recipes.md'];
     const named = pages.flatMap((path) => text(path).match(/\bexamples\/[\w./-]+\.m?[jt]s\b/g) ?? []);
 

@@ -16,4 +16,4 @@ afterAll(() => {
 describe.each([
   ['signers', () => import('./signer.test.js')],
   ['payloads', () => import('../protocol/real-payloads.test.js')],
-])('%s', (_name, load) => load() as Promise<never>);
+])('%s without Node’s crypto module', (_name, load) => load() as Promise<never>);
