@@ -9,9 +9,6 @@ import { subscribeTo } from '../support/traced.js';
 
 const [create, , get] = operations;
 
-const stepsOf = (seen: readonly { channel: string; step: string }[]) =>
-  seen.map(({ channel, step }) => `${channel} ${step}`);
-
 test('the steps of a call are those of a promise that Node’s own tracing channel traces', async () => {
   const { seen } = subscribeTo('call', 'by-node');
   const byNode = tracingChannel('hosted-client:by-node');
@@ -50,17 +47,6 @@ test.each(operations)('$name is one message, complete at its end', async ({ name
   });
   expect(ended('call')).toEqual([{ ...begun, route: path, status: 200, attempts: 1, outcome: 'ok', errorCode: null }]);
   expect(new Set(seen.map(({ identity }) => identity)).size).toBe(1);
-});
-
-test('a call of two attempts is one message', async () => {
-  const { seen, ended } = subscribeTo('call');
-  const unavailable = new Response(null, { status: 503 });
-  const { client } = clientOf([unavailable, get.answer()], { clock: recordingClock() });
-
-  await get.call(client);
-
-  expect(stepsOf(seen)).toEqual(['call start', 'call end', 'call asyncStart', 'call asyncEnd']);
-  expect(ended('call')).toMatchObject([{ callId: 1, attempts: 2, status: 200, outcome: 'ok', errorCode: null }]);
 });
 
 test('fetch runs within the stores of its call, also after a pause, and the caller does not', async () => {

@@ -9,7 +9,7 @@ import {
 } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, failed, newLink, optionsOf, recordingClock, rejection } from '../support/fake-fetch.js';
+import { clientOf, failed, newLink, recordingClock, rejection } from '../support/fake-fetch.js';
 
 afterEach(() => {
   vi.doUnmock('ky');
@@ -94,24 +94,6 @@ test('a caller’s fetch is called without `this`, like a global function', asyn
   await client.links.list();
 
   expect(holders).toEqual([undefined]);
-});
-
-test('a server without TLS says that nothing was sent where the platform’s fetch meets it, and not a caller’s own', async () => {
-  const fetch = async () => {
-    throw failed('ERR_SSL_WRONG_VERSION_NUMBER');
-  };
-  vi.stubGlobal('fetch', fetch);
-  const { fetch: _own, ...options } = optionsOf({ fetch }, { maxRetries: 0 });
-
-  const errors = [
-    await rejection(new HostedClient(options).links.create(newLink)),
-    await rejection(new HostedClient({ ...options, fetch }).links.create(newLink)),
-  ];
-
-  expect(errors).toMatchObject([
-    { code: 'connection', outcome: 'not_sent' },
-    { code: 'connection', outcome: 'unknown' },
-  ]);
 });
 
 test.each<[string, string]>([

@@ -3,18 +3,16 @@
 import { getEventListeners } from 'node:events';
 import {
   HostedAuthenticationError,
-  HostedClient,
   HostedNotFoundError,
   HostedPollTimeoutError,
   HostedResponseError,
   HostedValidationError,
   type JobRef,
 } from 'hosted-client';
-import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, test, vi } from 'vitest';
 import { deferred } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { collect, source, start, steady } from './many-jobs.js';
+import { collect, start, steady } from './many-jobs.js';
 
 failOnStrayRejections();
 
@@ -36,18 +34,6 @@ test('waitForAll() gives results in order of completion, with the caller’s own
   expect(seen.every(({ error }) => error === undefined)).toBe(true);
 });
 
-test('waitForAll() gives a result as soon as its job is seen complete, not when all are', async () => {
-  const { client, clock, job } = start();
-  const jobs = [job('never'), job('soon', { completeAt: 1_000 })];
-
-  const { seen, outcome } = collect(client.jobs.waitForAll(jobs, { ...steady, deadlineMs: 60_000 }));
-  await clock.advance(2_000);
-
-  expect(seen.map((entry) => entry.job.jobId)).toEqual(['soon']);
-  expect(outcome.state).toBe('pending');
-  await clock.advance(60_000);
-});
-
 test('the last result of waitForAll() comes, though its job ended while the result before it was read', async () => {
   const { client, clock, job } = start();
   const jobs = [job('soon', { completeAt: 1_000 }), job('last', { completeAt: 20_000 })];
@@ -60,18 +46,6 @@ test('the last result of waitForAll() comes, though its job ended while the resu
 
   expect((await entries.next()).value?.job.jobId).toBe('last');
   expect((await entries.next()).done).toBe(true);
-});
-
-test('waitForAll() sends nothing before it is iterated', async () => {
-  const { client, clock, job, polls } = start();
-  const { iterable, calls } = source([job('one')]);
-
-  const waiting = client.jobs.waitForAll(iterable);
-  waiting[Symbol.asyncIterator]();
-  await clock.advance(60_000);
-
-  expect(polls).toEqual([]);
-  expect(calls).toEqual({ taken: 0, returned: 0 });
 });
 
 test.each<[string, () => Iterable<JobRef> | AsyncIterable<JobRef>]>([
@@ -236,25 +210,6 @@ test('waitForAll() asks for what it is to ask for, calls onPoll, and gives each 
   expect(JSON.stringify(events)).not.toMatch(/one|two/);
 });
 
-test('waitForAll() works with the whole service', async () => {
-  const clock = createTestClock();
-  const { fetch, sandbox } = createMockService({ clock, spelling: 'random' });
-  const client = new HostedClient({ ...sandbox.clientOptions, fetch });
-  const jobs = Array.from({ length: 25 }, () => sandbox.jobs.start());
-
-  const { seen, ended } = collect(client.jobs.waitForAll(jobs, { history: true }));
-  for (const [index, job] of jobs.entries()) {
-    await clock.advance(1_000);
-    sandbox.jobs.complete(job, index % 2 === 0 ? 'approved' : 'rejected');
-  }
-  await clock.advance(60_000);
-  await ended;
-
-  expect(new Set(seen.map((entry) => entry.job))).toEqual(new Set(jobs));
-  expect(seen.filter(({ status }) => status?.state === 'succeeded')).toHaveLength(13);
-  expect(seen.filter(({ status }) => status?.state === 'failed')).toHaveLength(12);
-});
-
 // One job's failure ----------------------------------------------------------------
 
 test('the failure of one job is its own entry, and the others go on', async () => {
@@ -295,19 +250,6 @@ test('the failure of one job is its own entry, and the others go on', async () =
   }
 });
 
-test('the error of an entry names where the caller waits', async () => {
-  const { client, clock } = start();
-  const waiting = async function whereItWaits() {
-    for await (const entry of client.jobs.waitForAll([{ userId: 'user-1', jobId: 'unknown' }], steady)) return entry;
-    return null;
-  };
-
-  const entry = waiting();
-  await clock.advance(120_000);
-
-  expect((await entry)?.error?.stack).toContain('whereItWaits');
-});
-
 test('where requests are scarce, new jobs and polls that are due take turns', async () => {
   const { client, clock, job, polls } = start({ latencyMs: 20_000 });
   const jobs = ['one', 'two', 'three', 'four'].map((jobId) => job(jobId));
@@ -338,37 +280,6 @@ test('a job whose ids cannot even be read is its own entry too', async () => {
   expect(seen.map((entry) => entry.job === hostile)).toEqual([true, false]);
   expect(seen[0]?.error).toBeInstanceOf(HostedValidationError);
   expect(seen[1]?.status?.state).toBe('succeeded');
-});
-
-test('a job that fails with every poll does not end the others', async () => {
-  const { client, clock, job } = start();
-  const down = job('down', { answer: () => Response.json({}, { status: 503 }) });
-  const good = job('good', { completeAt: 60_000 });
-
-  const { seen, ended } = collect(client.jobs.waitForAll([down, good], steady));
-  await clock.advance(120_000);
-  await ended;
-
-  expect(seen.map((entry) => entry.job)).toEqual([down, good]);
-  expect(seen[0]?.error).toMatchObject({ code: 'server', status: 503 });
-});
-
-test('the deadline of a job counts from its admission', async () => {
-  const { client, clock, job, polledAt } = start();
-  const [early, later] = [job('early'), job('later')];
-  async function* slowly() {
-    yield early;
-    await clock.sleep?.(30_000);
-    yield later;
-  }
-
-  const { seen, ended } = collect(client.jobs.waitForAll(slowly(), { ...steady, deadlineMs: 10_000 }));
-  await clock.advance(120_000);
-  await ended;
-
-  expect(seen.map((entry) => entry.job)).toEqual([early, later]);
-  expect(seen.map(({ error }) => (error as HostedPollTimeoutError).elapsedMs)).toEqual([10_000, 10_000]);
-  expect([polledAt('early').at(-1), polledAt('later').at(-1)]).toEqual([10_000, 40_000]);
 });
 
 test('a job that waits for a free request has not begun its deadline', async () => {

@@ -1,7 +1,6 @@
 // Waiting for many jobs at once: how busy it keeps service and clock.
 
-import { getEventListeners } from 'node:events';
-import type { JobRef, WaitOptions } from 'hosted-client';
+import type { JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { collect, source, start, steady } from '../jobs/many-jobs.js';
 import { collector } from '../support/collector.js';
@@ -15,28 +14,21 @@ function shuffled<T>(values: readonly T[], random: () => number): T[] {
 
 failOnStrayRejections();
 
-test.each([1, 3, 10])('at most %d requests are in flight ever, and as many when there is work', async (concurrency) => {
+test.each([
+  [1, { concurrency: 1 }],
+  [3, { concurrency: 3 }],
+  [10, {}],
+])('at most %d requests are in flight ever, and as many when there is work, with %o', async (most, options) => {
   const { client, clock, job, mostInFlight } = start({ latencyMs: 700 });
-  const random = randomFrom(concurrency);
+  const random = randomFrom(most);
   const jobs = Array.from({ length: 60 }, (_, index) => job(`job-${index}`, { completeAt: random() * 100_000 }));
 
-  const { seen, ended } = collect(client.jobs.waitForAll(jobs, { ...steady, concurrency }));
+  const { seen, ended } = collect(client.jobs.waitForAll(jobs, { ...steady, ...options }));
   await clock.advance(1_200_000);
   await ended;
 
   expect(seen).toHaveLength(60);
-  expect(mostInFlight()).toBe(concurrency);
-});
-
-test('ten requests are in flight at most when nothing is said', async () => {
-  const { client, clock, job, mostInFlight } = start({ latencyMs: 700 });
-  const jobs = Array.from({ length: 60 }, (_, index) => job(`job-${index}`, { completeAt: 10_000 }));
-
-  const { ended } = collect(client.jobs.waitForAll(jobs));
-  await clock.advance(600_000);
-  await ended;
-
-  expect(mostInFlight()).toBe(10);
+  expect(mostInFlight()).toBe(most);
 });
 
 test('however many jobs wait, no more than one sleeps on the clock besides requests', async () => {
@@ -51,52 +43,6 @@ test('however many jobs wait, no more than one sleeps on the clock besides reque
   expect(seen).toHaveLength(200);
   expect(mostAlarms()).toBe(1);
   expect(asleep()).toBe(0);
-});
-
-test('jobs that are due at one time are polled in the order they came, after one sleep', async () => {
-  const { client, clock, job, polls, alarmsSet } = start();
-  const jobs = ['one', 'two', 'three', 'four', 'five'].map((name) => job(name, { completeAt: 1_000 }));
-
-  const { ended } = collect(client.jobs.waitForAll(jobs, steady));
-  await clock.advance(2_000);
-  await ended;
-
-  const order = jobs.map(({ jobId }) => jobId);
-  expect(polls.map(({ jobId }) => jobId)).toEqual([...order, ...order]);
-  expect(alarmsSet()).toBe(1);
-});
-
-test('a job that is due before all others leaves no second sleeper', async () => {
-  const { client, clock, job, mostAlarms, asleep } = start();
-  async function* slowly() {
-    for (let index = 0; index < 10; index++) {
-      yield job(`job-${index}`, { completeAt: 600_000 });
-      await clock.sleep?.(40_000);
-    }
-  }
-
-  const { seen, ended } = collect(client.jobs.waitForAll(slowly(), { deadlineMs: 900_000 }));
-  await clock.advance(1_200_000);
-  await ended;
-
-  expect(seen).toHaveLength(10);
-  expect(mostAlarms()).toBe(1);
-  expect(asleep()).toBe(0);
-});
-
-test('jobs that wait keep no listener each on the signal', async () => {
-  const { client, clock, job } = start();
-  const { signal } = new AbortController();
-  const jobs = Array.from({ length: 200 }, (_, index) => job(`job-${index}`, { completeAt: 30_000 }));
-
-  const { ended } = collect(client.jobs.waitForAll(jobs, { ...steady, signal }));
-  await clock.advance(10_000);
-  const during = getEventListeners(signal, 'abort').length;
-  await clock.advance(60_000);
-  await ended;
-
-  expect(during).toBeLessThanOrEqual(1);
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('a job is taken from its source when a request is free for it, and not before', async () => {
@@ -161,27 +107,6 @@ test('new jobs do not starve those that wait, nor those the new ones', async () 
 
   expect(polled).toBeGreaterThanOrEqual(3);
   expect(taken).toBeGreaterThan(10);
-});
-
-test('polls that are always due leave every other request to new jobs', async () => {
-  const { client, clock, job, polls } = start({ latencyMs: 1_000 });
-  const jobs = Array.from({ length: 10 }, (_, index) => job(`job-${index}`, { completeAt: 120_000 }));
-  const firstAnswers: number[] = [];
-  const onPoll: WaitOptions['onPoll'] = ({ attempt, elapsedMs }) => {
-    if (attempt === 1) firstAnswers.push(elapsedMs);
-  };
-  const options = { ...steady, concurrency: 1, minDelayMs: 1, backoffFactor: 1, onPoll };
-
-  const { seen, ended } = collect(client.jobs.waitForAll(jobs, options));
-  await clock.advance(22_000);
-  const polled = new Set(polls.map(({ jobId }) => jobId));
-  await clock.advance(600_000);
-  await ended;
-
-  expect(polled.size).toBe(10);
-  expect(seen).toHaveLength(10);
-  // Each is polled as it is admitted, and answered a second later.
-  expect(firstAnswers).toEqual(Array(10).fill(1_000));
 });
 
 test('a caller who reads results slowly does not stop the polling of others', async () => {
