@@ -14,7 +14,7 @@ import { type ComingFault, createFaultQueue } from './faults.js';
 import { handleRequest, type ServerState, type ServiceRequest } from './handle-request.js';
 import type { Keys } from './keys.js';
 import { createRandom } from './random.js';
-import { createRequestTimes, type WrittenResponse } from './responses.js';
+import type { WrittenResponse } from './responses.js';
 import { createStore, type StoredState } from './store.js';
 import type { MockEnvironment, MockServiceOptions } from './types.js';
 
@@ -127,7 +127,6 @@ function createState(
       faults,
       requests: [],
       keepRequests,
-      requestTimes: createRequestTimes(),
       clock,
       latencyMs,
       nextRequestId: () => `${name}-${++requestCount}`,

@@ -14,7 +14,6 @@ import { type RequestContext, runOperation } from './handlers.js';
 import { isObject } from './request-rules.js';
 import {
   createError,
-  type RequestTimes,
   type ResponseData,
   type Signing,
   serviceCode,
@@ -45,11 +44,6 @@ export interface ServerState {
   readonly keepRequests: number;
   readonly clock: Clock;
   readonly latencyMs: number;
-  /**
-   * The timestamps of the latest requests. If the service does not echo timestamps, no response has one of these
-   * timestamps.
-   */
-  readonly requestTimes: RequestTimes;
   /** Gives the `x-request-id` of the next response. */
   nextRequestId(): string;
 }
@@ -87,7 +81,6 @@ export async function handleRequest(request: ServiceRequest, server: ServerState
   server.requests.push(line);
   server.requests.splice(0, server.requests.length - server.keepRequests);
   const timestamp = isObject(body) ? parseTimestamp(body, operation, auth.wire) : null;
-  if (timestamp !== null) server.requestTimes.add(timestamp.signedText);
 
   const fault = server.faults.take(operation);
   if (fault !== null) {
@@ -133,7 +126,6 @@ function sign(data: ResponseData, request: ParsedRequest, server: ServerState): 
     keys: auth.keys,
     property: isJobStatus ? chooseSignatureProperty(request, server) : 'signature',
     requestTimestamp: request.timestamp,
-    requestTimes: server.requestTimes,
     echoes: auth.wire.echoesTimestamp,
     nowMs: clock.now(),
   });

@@ -26,7 +26,6 @@ export interface ResponseSigning {
   readonly property: string;
   /** Null if the request has no timestamp that can be read. */
   readonly requestTimestamp: ParsedTimestamp | null;
-  readonly requestTimes: RequestTimes;
   /** Whether the response is signed with the request's timestamp. */
   readonly echoes: boolean;
   readonly nowMs: number;
@@ -58,39 +57,15 @@ export async function signResponse(data: ResponseData, how: Signing, signing: Re
 }
 
 // With HMAC, client and service have the same key, so the same timestamp gives the same signature. A client rejects a
-// response that has the signature of the request. So a response never has the timestamp of a request, unless the
+// response that has the signature of its request. So a response has another timestamp than its request, unless the
 // service echoes timestamps.
-function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): ParsedTimestamp {
+function createTimestamp({ requestTimestamp, echoes, nowMs }: ResponseSigning): ParsedTimestamp {
   if (echoes && requestTimestamp !== null) return requestTimestamp;
-  let ms = nowMs;
-  while (requestTimes.has(writeTime(ms))) ms -= 1;
-  return ofTime(ms);
+  return ofTime(requestTimestamp?.signedText === writeTime(nowMs) ? nowMs - 1 : nowMs);
 }
 
 function ofTime(ms: number): ParsedTimestamp {
   return { sent: writeTime(ms), signedText: writeTime(ms), ms };
-}
-
-/** The timestamps of the latest requests. */
-export interface RequestTimes {
-  add(signedText: string): void;
-  has(timestamp: string): boolean;
-}
-
-/** How many timestamps are remembered. A call always sends fewer requests than this. */
-const maxRequestTimes = 1_000;
-
-/** Creates an empty set of timestamps. */
-export function createRequestTimes(): RequestTimes {
-  const times = new Set<string>();
-  return {
-    add(signedText) {
-      times.add(signedText);
-      const [oldest] = times.size > maxRequestTimes ? times : [];
-      if (oldest !== undefined) times.delete(oldest);
-    },
-    has: (timestamp) => times.has(timestamp),
-  };
 }
 
 /** A response as plain data. The platform's `Response` is not used, because it takes 20 ms to load in Node. */
