@@ -7,8 +7,9 @@
 import type { Context, Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import { isHttpUrl } from '../protocol/http-url.js';
+import type { WireIdType } from '../testing/link-fields.js';
 import type { RunningService } from '../testing/running-service.js';
-import type { StoredLink, WireIdType } from '../testing/store.js';
+import type { StoredLink } from '../testing/store.js';
 import { isOutcome } from './outcomes.js';
 import { idTypeValue } from './pages/id-types.js';
 import { renderPage } from './pages/layout.js';

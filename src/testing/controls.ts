@@ -10,9 +10,10 @@ import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { CallbackOptions, CallbackWriter } from './callbacks.js';
 import { spellTable } from './dialect.js';
 import type { FaultQueue } from './faults.js';
+import { defaultCallbackUrl, seedDraft, type WireIdType } from './link-fields.js';
 import { writeLink } from './link-records.js';
 import type { Random } from './random.js';
-import type { Store, StoredJob, StoredLink, StoredResult, WireIdType } from './store.js';
+import type { Store, StoredJob, StoredLink, StoredResult } from './store.js';
 import { parseIsoTime } from './timestamps.js';
 import type { MockEnvironment } from './types.js';
 
@@ -30,9 +31,6 @@ type JobControls = MockEnvironment['jobs'];
 export type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
 type Outcome = Parameters<JobControls['complete']>[1];
 
-/** The callback URL for links that have none: the partner's default (§6). */
-const defaultCallbackUrl = 'https://partner.hosted.test/callbacks';
-
 /** Creates the controls of links. `getContext` is called each time, because a reset replaces the context. */
 export function createLinkControls(getContext: () => ControlContext): MockEnvironment['links'] {
   return {
@@ -43,7 +41,9 @@ export function createLinkControls(getContext: () => ControlContext): MockEnviro
     },
     seed(count) {
       const { store } = getContext();
-      for (let index = 0; index < count; index++) store.addLink(createSeedLink(store.countLinks() + 1));
+      for (let index = 0; index < count; index++) {
+        store.addLink({ ...seedDraft, name: `Link ${store.countLinks() + 1}` });
+      }
     },
   };
 }
@@ -145,18 +145,4 @@ function toResult(outcome: Outcome): Pick<StoredResult, 'code' | 'text'> & { suc
   if (outcome === 'approved') return { code: '0810', text: 'Enroll User', success: true };
   if (outcome === 'rejected') return { code: '0811', text: 'Failed Enroll', success: false };
   return { code: outcome.resultCode, text: outcome.resultText, success: outcome.success };
-}
-
-function createSeedLink(number: number): Parameters<Store['addLink']>[0] {
-  return {
-    name: `Link ${number}`,
-    idTypes: [{ country: 'NG', id_type: 'PASSPORT', verification_method: 'doc_verification' }],
-    isSingleUse: false,
-    callbackUrl: defaultCallbackUrl,
-    companyName: 'Example Partner',
-    dataPrivacyPolicyUrl: 'https://partner.hosted.test/privacy',
-    logoUrl: null,
-    userId: null,
-    expiresAt: null,
-  };
 }

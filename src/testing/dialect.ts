@@ -26,6 +26,15 @@ export function createSpell(spelling: NonNullable<MockServiceOptions['spelling']
   return (table, sample, ...alsoSeen) => random.pick([table, sample, ...alsoSeen]);
 }
 
+/** Writes null, or leaves the property out. */
+export function spellNull(spell: Spell): null | undefined {
+  return spell<null | undefined>(null, null, undefined);
+}
+
+export function spellBoolean(value: boolean, spell: Spell): boolean | string {
+  return spell<boolean | string>(value, value, String(value), String(value).toUpperCase());
+}
+
 /** Writes a time as the service does. */
 export function writeTime(ms: number): string {
   return new Date(ms).toISOString();

@@ -8,18 +8,11 @@ import type { Wire } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Spell } from './dialect.js';
 import { writeJobStatus } from './job-records.js';
+import { createLinkRules, readDraft, updateLinkRules } from './link-fields.js';
 import { writeCreatedLink, writeLink, writeUpdatedLink } from './link-records.js';
-import {
-  type Body,
-  createLinkRules,
-  findProblem,
-  jobStatusRules,
-  listLinksRules,
-  type PropertyRule,
-  updateLinkRules,
-} from './request-rules.js';
+import { type Body, findProblem, jobStatusRules, listLinksRules, type PropertyRule } from './request-rules.js';
 import { createError, type ResponseData, serviceCode } from './responses.js';
-import type { LinkDraft, Store, StoredLink, WireIdType } from './store.js';
+import type { Store, StoredLink } from './store.js';
 
 /** The state that handlers read and change. */
 export interface RequestContext {
@@ -64,7 +57,7 @@ export function runOperation(
 }
 
 function createLink({ body }: AuthenticatedRequest, { store }: RequestContext): ResponseData {
-  return createSuccess(writeCreatedLink(store.addLink(draftOf(body))));
+  return createSuccess(writeCreatedLink(store.addLink(readDraft(body))));
 }
 
 function updateLink({ body, linkId }: AuthenticatedRequest, { store, spell, now }: RequestContext): ResponseData {
@@ -73,7 +66,7 @@ function updateLink({ body, linkId }: AuthenticatedRequest, { store, spell, now 
   const changed = store.changeLink(link, {
     // §3 shows no way to enable a link. So `false` has no effect, and a second `true` does not change the time.
     ...(body.is_disabled === true && link.disabledAt === null && { disabledAt: now() }),
-    ...(body.id_types !== undefined && { idTypes: idTypesOf(body) }),
+    ...(body.id_types !== undefined && { idTypes: readDraft(body).idTypes }),
   });
   return createSuccess(writeUpdatedLink(changed, spell));
 }
@@ -111,30 +104,6 @@ function createUnknownLinkError(): ResponseData {
 
 function recordOf(link: StoredLink, { store, spell, partnerId }: RequestContext): object {
   return writeLink(link, store.jobsOf(link.refId), partnerId, spell);
-}
-
-/** Reads a link from a checked body. */
-function draftOf(body: Body): LinkDraft {
-  return {
-    name: stringOrNull(body.name),
-    idTypes: idTypesOf(body),
-    isSingleUse: typeof body.is_single_use === 'boolean' ? body.is_single_use : null,
-    callbackUrl: stringOrNull(body.callback_url),
-    companyName: String(body.company_name),
-    dataPrivacyPolicyUrl: String(body.data_privacy_policy_url),
-    logoUrl: stringOrNull(body.logo_url),
-    userId: stringOrNull(body.user_id),
-    expiresAt: stringOrNull(body.expires_at),
-  };
-}
-
-function idTypesOf({ id_types: entries }: Body): readonly WireIdType[] {
-  if (!Array.isArray(entries)) return [];
-  return entries.map(({ country, id_type, verification_method }) => ({ country, id_type, verification_method }));
-}
-
-function stringOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 function isSet(flag: unknown): boolean {

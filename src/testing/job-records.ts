@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Spell } from './dialect.js';
+import { type Spell, spellBoolean } from './dialect.js';
 import type { StoredJob, StoredResult } from './store.js';
 
 /** How jobs are written: the brand word in field names (see `wire.brand`), and the function that chooses spellings. */
@@ -50,8 +50,8 @@ function writeState(job: StoredJob, spelling: JobSpelling): object {
   const final = job.outcome === null ? undefined : job.results[job.outcome.entry];
   return {
     ...writeIds(job),
-    job_complete: writeBoolean(job.outcome !== null, spell),
-    job_success: writeBoolean(job.outcome?.success === true, spell),
+    job_complete: spellBoolean(job.outcome !== null, spell),
+    job_success: spellBoolean(job.outcome?.success === true, spell),
     code: spell<string | number>('2302', '2302', 2302),
     // `result` is the final status (§2.4), so a job under review has no `result`.
     result: final === undefined ? spell(null, undefined, {}) : writeFinalResult(job, final, spelling),
@@ -118,10 +118,6 @@ function writePartnerParams({ userId, jobId }: StoredJob, jobType: string | numb
 
 function writeIds({ userId, jobId }: StoredJob): object {
   return { user_id: userId, job_id: jobId };
-}
-
-function writeBoolean(value: boolean, spell: Spell): boolean | string {
-  return spell<boolean | string>(value, value, String(value), String(value).toUpperCase());
 }
 
 /** Creates a URL that is valid for an hour. It looks like a presigned URL of an object store. */

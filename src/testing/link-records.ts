@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type Spell, writeTime } from './dialect.js';
+import { type Spell, spellNull, writeTime } from './dialect.js';
+import { writeFields } from './link-fields.js';
 import type { StoredJob, StoredLink } from './store.js';
 
 /** Writes the response to a request that creates a link (§4.1). */
@@ -15,7 +16,7 @@ export function writeCreatedLink(link: StoredLink): object {
 /** Writes the response to a request that changes a link (§4.2). */
 export function writeUpdatedLink(link: StoredLink, spell: Spell): object {
   return {
-    disabled_at: link.disabledAt === null ? writeNull(spell) : writeLinkTime(link.disabledAt, spell),
+    disabled_at: writeLinkTime(link.disabledAt, spell),
     id_types: link.idTypes,
     link_url: link.url,
     ref_id: link.refId,
@@ -27,27 +28,16 @@ export function writeLink(link: StoredLink, jobs: readonly StoredJob[], partnerI
   return {
     link_url: link.url,
     ...writeIds(link.refId, spell),
-    name: link.name ?? writeNull(spell),
-    id_types: link.idTypes,
-    is_single_use: link.isSingleUse === null ? writeNull(spell) : writeBoolean(link.isSingleUse, spell),
-    callback_url: link.callbackUrl ?? writeNull(spell),
-    data_privacy_policy_url: link.dataPrivacyPolicyUrl,
-    logo_url: link.logoUrl ?? writeNull(spell),
+    ...writeFields(link, spell),
     ...writeUser(link.userId, spell),
     total_jobs: writeCount(jobs.length, spell),
     failed_jobs: writeCount(jobs.filter(({ outcome }) => outcome?.success === false).length, spell),
     successful_jobs: writeCount(jobs.filter(({ outcome }) => outcome?.success === true).length, spell),
-    company_name: link.companyName,
     partner_id: partnerId,
     created_at: writeLinkTime(link.createdAt, spell),
-    disabled_at: link.disabledAt === null ? writeNull(spell) : writeLinkTime(link.disabledAt, spell),
-    expires_at: link.expiresAt ?? writeNull(spell),
+    disabled_at: writeLinkTime(link.disabledAt, spell),
     updated_at: writeLinkTime(link.updatedAt, spell),
   };
-}
-
-function writeNull(spell: Spell): null | undefined {
-  return spell<null | undefined>(null, null, undefined);
 }
 
 function writeIds(refId: string, spell: Spell): object {
@@ -60,18 +50,19 @@ function writeIds(refId: string, spell: Spell): object {
  * (`user_ids`). The table and the sample do not differ in other fields.
  */
 function writeUser(userId: string, spell: Spell): object {
-  return spell<object>({ user_id: userId }, { user_ids: [userId] }, { user_id: userId, user_ids: [userId] });
-}
-
-function writeBoolean(value: boolean, spell: Spell): boolean | string {
-  return spell<boolean | string>(value, value, String(value), String(value).toUpperCase());
+  return spell<object>(
+    { user_id: userId },
+    { user_id: undefined, user_ids: [userId] },
+    { user_id: userId, user_ids: [userId] },
+  );
 }
 
 function writeCount(value: number, spell: Spell): number | string {
   return spell<number | string>(value, value, String(value));
 }
 
-function writeLinkTime(ms: number, spell: Spell): string {
+function writeLinkTime(ms: number | null, spell: Spell): string | null | undefined {
+  if (ms === null) return spellNull(spell);
   const iso = writeTime(ms);
   return spell(iso, iso, iso.replace('Z', '+00:00'), iso.replace('Z', '000Z'));
 }

@@ -5,7 +5,6 @@
  */
 
 import type { Wire } from '../protocol/assumptions.js';
-import { parseIsoTime } from './timestamps.js';
 
 /** A JSON object, as received. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -37,37 +36,13 @@ export function isObject(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const string = { expected: 'a string that is not empty', accepts: isNonEmptyString };
-const boolean = { expected: 'a boolean', accepts: (value: unknown) => typeof value === 'boolean' };
-const httpUrl = { expected: 'an absolute http(s) URL', accepts: isHttpUrl };
-const dateTime = {
-  expected: 'an ISO 8601 date-time',
-  accepts: (value: unknown) => typeof value === 'string' && parseIsoTime(value) !== null,
-};
-const idTypes = {
-  expected:
-    'a list of objects with country, id_type and verification_method; the same country and id_type must always have the same verification_method',
-  accepts: isIdTypeList,
-};
+export const string = { required: false, expected: 'a string that is not empty', accepts: isNonEmptyString };
 
-/** §4.1 marks `callback_url` as required, but says that it has a default. So it may be absent. */
-export const createLinkRules: readonly PropertyRule[] = [
-  { property: 'company_name', required: true, ...string },
-  { property: 'data_privacy_policy_url', required: true, ...httpUrl },
-  { property: 'callback_url', required: false, ...httpUrl },
-  { property: 'name', required: false, ...string },
-  { property: 'id_types', required: false, ...idTypes },
-  { property: 'logo_url', required: false, ...httpUrl },
-  { property: 'is_single_use', required: false, ...boolean },
-  { property: 'user_id', required: false, ...string },
-  { property: 'expires_at', required: false, ...dateTime },
-];
-
-/** §4.2 */
-export const updateLinkRules: readonly PropertyRule[] = [
-  { property: 'is_disabled', required: false, ...boolean },
-  { property: 'id_types', required: false, ...idTypes },
-];
+export const boolean = {
+  required: false,
+  expected: 'a boolean',
+  accepts: (value: unknown) => typeof value === 'boolean',
+};
 
 /** §4.4 */
 export function listLinksRules(firstPage: number): readonly PropertyRule[] {
@@ -81,51 +56,15 @@ export function listLinksRules(firstPage: number): readonly PropertyRule[] {
  */
 export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[] {
   const accepts = (value: unknown) => value === 'true' || value === 'false';
-  const flag = flags === 'string' ? { expected: '"true" or "false"', accepts } : boolean;
+  const flag = flags === 'string' ? { ...boolean, expected: '"true" or "false"', accepts } : boolean;
   return [
-    { property: 'user_id', required: true, ...string },
-    { property: 'job_id', required: true, ...string },
-    { property: 'image_links', required: false, ...flag },
-    { property: 'history', required: false, ...flag },
+    { ...string, property: 'user_id', required: true },
+    { ...string, property: 'job_id', required: true },
+    { ...flag, property: 'image_links' },
+    { ...flag, property: 'history' },
   ];
 }
 
 function isNonEmptyString(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
-}
-
-function isHttpUrl(value: unknown): boolean {
-  if (typeof value !== 'string' || !/^https?:\/\//i.test(value)) return false;
-  return URL.canParse(value);
-}
-
-/** §2.1 */
-const verificationMethods = new Set<unknown>([
-  'biometric_kyc',
-  'doc_verification',
-  'enhanced_document_verification',
-  'enhanced_kyc',
-]);
-
-function isIdTypeList(value: unknown): boolean {
-  if (!Array.isArray(value) || !value.every(isIdType)) return false;
-  const methods = new Map<string, unknown>();
-  return value.every((entry: Body) => {
-    const key = JSON.stringify([entry.country, entry.id_type]);
-    const method = methods.get(key) ?? entry.verification_method;
-    methods.set(key, method);
-    return method === entry.verification_method;
-  });
-}
-
-/** An `id_type` may be the empty string, which means "others". */
-function isIdType(entry: unknown): boolean {
-  if (!isObject(entry)) return false;
-  const { country, id_type: idType, verification_method: method } = entry;
-  return (
-    typeof country === 'string' &&
-    /^[A-Z]{2}$/.test(country) &&
-    typeof idType === 'string' &&
-    verificationMethods.has(method)
-  );
 }

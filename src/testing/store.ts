@@ -5,27 +5,8 @@
  */
 
 import type { JobRef } from '../jobs/types.js';
+import type { LinkDraft, WireIdType } from './link-fields.js';
 import type { Random } from './random.js';
-
-/** An ID type in its form on the wire (docs/protocol.md §2.1). */
-export interface WireIdType {
-  readonly country: string;
-  readonly id_type: string;
-  readonly verification_method: string;
-}
-
-/** The properties of a new link. A property is null if the request does not have it. */
-export interface LinkDraft {
-  readonly name: string | null;
-  readonly idTypes: readonly WireIdType[];
-  readonly isSingleUse: boolean | null;
-  readonly callbackUrl: string | null;
-  readonly companyName: string;
-  readonly dataPrivacyPolicyUrl: string;
-  readonly logoUrl: string | null;
-  readonly userId: string | null;
-  readonly expiresAt: string | null;
-}
 
 /** A stored link. Times are in milliseconds; `expiresAt` is the partner's string, unchanged. */
 export interface StoredLink extends Omit<LinkDraft, 'userId'> {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WireIdType } from '../../testing/store.js';
+import type { WireIdType } from '../../testing/link-fields.js';
 
 let countries: Intl.DisplayNames | null = null;
 
