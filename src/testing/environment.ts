@@ -57,7 +57,8 @@ export interface RunningEnvironment {
   /** The current context of the controls. A reset replaces the context. */
   context(): ControlContext;
   save(): SavedEnvironment;
-  restore(saved: SavedEnvironment): void;
+  /** Without a saved state, the environment becomes empty. */
+  restore(saved: SavedEnvironment | undefined): void;
 }
 
 /** Creates an environment without links and jobs. */

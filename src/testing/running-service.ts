@@ -80,7 +80,7 @@ export function createRunningService(
         forEachEnvironment((name) => running[name].save()),
       ),
     restore(state: string) {
-      const saved = readSaved('mock service', state) as Record<Environment, SavedEnvironment> | null;
+      const saved = readSaved('mock service', state) as Partial<Record<Environment, SavedEnvironment>> | null;
       if (saved === null) {
         const issue = { path: 'state', message: 'must be a string that save() of this version wrote, unchanged' };
         throw new HostedValidationError([issue], { task: 'restore the mock service' });

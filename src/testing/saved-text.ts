@@ -14,6 +14,9 @@ const version = 1;
 /** What a state belongs to: each can read only its own. */
 type Owner = 'mock service' | 'sandbox';
 
+/** The properties that can be null. A state of an older version may lack them, so `satisfies` names each where it is read. */
+export type Nullable<T> = keyof { [Name in keyof T as null extends T[Name] ? Name : never]: never };
+
 /** Writes a state as JSON. */
 export function writeSaved(of: Owner, state: object): string {
   const text = writeJson(state);

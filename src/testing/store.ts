@@ -5,8 +5,9 @@
  */
 
 import type { JobRef } from '../jobs/types.js';
-import type { LinkDraft, WireIdType } from './link-fields.js';
+import { type LinkDraft, readDraft, type WireIdType } from './link-fields.js';
 import type { Random } from './random.js';
+import type { Nullable } from './saved-text.js';
 
 /** A stored link. Times are in milliseconds; `expiresAt` is the partner's string, unchanged. */
 export interface StoredLink extends Omit<LinkDraft, 'userId'> {
@@ -88,14 +89,21 @@ export interface StoreSettings {
   onChange(): void;
 }
 
+// What a saved record of an older version does not have.
+const noLink = { ...readDraft({}), disabledAt: null } satisfies Record<Nullable<StoredLink>, unknown>;
+const noJob = { linkRefId: null, idType: null, outcome: null } satisfies Record<Nullable<StoredJob>, null>;
+const noResult = { type: null, signed: null } satisfies Record<Nullable<StoredResult>, null>;
+
 /** Creates a store. It is empty, or has the data of another store. */
 export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, saved?: StoredState): Store {
   const links = new Map<string, StoredLink>();
   const refIds: string[] = [];
   const jobs = new Map<string, StoredJob>();
   const jobKeysOfLinks = new Map<string, string[]>();
-  for (const link of saved?.links ?? []) putLink({ ...link, url: urlOf(link.refId) });
-  for (const job of saved?.jobs ?? []) putJob(job);
+  for (const link of saved?.links ?? []) putLink({ ...noLink, ...link, url: urlOf(link.refId) });
+  for (const job of saved?.jobs ?? []) {
+    putJob({ ...noJob, ...job, results: job.results.map((result) => ({ ...noResult, ...result })) });
+  }
 
   function urlOf(refId: string): string {
     return `${linkBaseUrl}/${refId}`;

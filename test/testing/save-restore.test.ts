@@ -3,6 +3,7 @@
 import { HostedValidationError } from 'hosted-client';
 import { createMockService, type MockService, type MockServiceOptions } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
+import { writeSaved } from '../../src/testing/saved-text.js';
 import { newLink, partnerOf, stillClock, wireJob } from './partner.js';
 
 const create = (options: MockServiceOptions = {}) => createMockService({ clock: stillClock, ...options });
@@ -85,6 +86,20 @@ test('links of a restored service lead to its own URLs', async () => {
   after.restore(before.save());
 
   expect(after.sandbox.links.all()).toMatchObject([{ link_url: `http://127.0.0.1:2/links/${linkRefId}` }]);
+});
+
+test('service.restore() reads what a state does not have as null, and an environment without a state as empty', async () => {
+  const before = create();
+  await fill(before);
+  const { of, state } = JSON.parse(before.save());
+  const sandbox = JSON.parse(JSON.stringify(state.sandbox), (_name, value) => value ?? undefined);
+  const after = create();
+  after.production.links.seed(1);
+
+  after.restore(writeSaved(of, { sandbox }));
+
+  const empty = JSON.parse(create().save()).state;
+  expect(JSON.parse(after.save()).state).toEqual({ sandbox: state.sandbox, production: empty.production });
 });
 
 const saved = create().save();
