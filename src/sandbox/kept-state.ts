@@ -6,7 +6,7 @@
 
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
-import { readSaved } from '../testing/saved-text.js';
+import { type NullsOf, readSaved } from '../testing/saved-text.js';
 import type { SandboxCallback, SandboxOutcome } from './types.js';
 
 type Attempt = SandboxCallback['attempts'][number];
@@ -47,19 +47,23 @@ export interface KeptState {
 /** Reads a saved state; null for any other text. */
 export function readKeptState(text: string): KeptState | null {
   const state = readSaved('sandbox', text) as KeptState | null;
-  return state && { ...state, callbacks: state.callbacks.map(reviveTimes) };
+  return state && { ...state, callbacks: state.callbacks.map(revive) };
 }
 
+// What a saved record of an older version does not have.
+const noView = { linkRefId: null, variant: null, copyOf: null, nextAttemptAt: null } satisfies NullsOf<SandboxCallback>;
+const noAttempt = { status: null, problem: null } satisfies NullsOf<Attempt>;
+
 /** JSON has the times of a callback as strings. */
-function reviveTimes({ view, ...rest }: KeptCallback): KeptCallback {
-  const { at, nextAttemptAt, attempts } = view;
+function revive({ view, ...rest }: KeptCallback): KeptCallback {
   return {
     ...rest,
     view: {
+      ...noView,
       ...view,
-      at: new Date(at),
-      nextAttemptAt: nextAttemptAt && new Date(nextAttemptAt),
-      attempts: attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
+      at: new Date(view.at),
+      ...(view.nextAttemptAt && { nextAttemptAt: new Date(view.nextAttemptAt) }),
+      attempts: view.attempts.map((attempt) => ({ ...noAttempt, ...attempt, at: new Date(attempt.at) })),
     },
   };
 }

@@ -15,7 +15,7 @@ const version = 1;
 type Owner = 'mock service' | 'sandbox';
 
 /** The properties that can be null. A state of an older version may lack them, so `satisfies` names each where it is read. */
-export type Nullable<T> = keyof { [Name in keyof T as null extends T[Name] ? Name : never]: never };
+export type NullsOf<T> = { readonly [Name in keyof T as null extends T[Name] ? Name : never]: unknown };
 
 /** Writes a state as JSON. */
 export function writeSaved(of: Owner, state: object): string {

@@ -7,7 +7,7 @@
 import type { JobRef } from '../jobs/types.js';
 import { type LinkDraft, readDraft, type WireIdType } from './link-fields.js';
 import type { Random } from './random.js';
-import type { Nullable } from './saved-text.js';
+import type { NullsOf } from './saved-text.js';
 
 /** A stored link. Times are in milliseconds; `expiresAt` is the partner's string, unchanged. */
 export interface StoredLink extends Omit<LinkDraft, 'userId'> {
@@ -90,9 +90,9 @@ export interface StoreSettings {
 }
 
 // What a saved record of an older version does not have.
-const noLink = { ...readDraft({}), disabledAt: null } satisfies Record<Nullable<StoredLink>, unknown>;
-const noJob = { linkRefId: null, idType: null, outcome: null } satisfies Record<Nullable<StoredJob>, null>;
-const noResult = { type: null, signed: null } satisfies Record<Nullable<StoredResult>, null>;
+const noLink = { ...readDraft({}), disabledAt: null } satisfies NullsOf<StoredLink>;
+const noJob = { linkRefId: null, idType: null, outcome: null } satisfies NullsOf<StoredJob>;
+const noResult = { type: null, signed: null } satisfies NullsOf<StoredResult>;
 
 /** Creates a store. It is empty, or has the data of another store. */
 export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, saved?: StoredState): Store {

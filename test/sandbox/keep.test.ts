@@ -27,7 +27,13 @@ async function start(options: SandboxOptions) {
   return { sandbox, client: new HostedClient(sandbox.clientOptions()) };
 }
 
-test('links, jobs and callbacks survive a restart, and ids go on', async () => {
+test.each([
+  ['of this version', (kept: object) => kept],
+  [
+    'that lacks what can be null',
+    (kept: object) => JSON.parse(JSON.stringify(kept), (_name, value) => value ?? undefined),
+  ],
+])('links, jobs and callbacks survive a restart, and ids go on, with a state %s', async (_what, ofVersion) => {
   const folder = folderOfTest();
   const { url } = await receiving();
   const first = await start({ folder });
@@ -37,6 +43,7 @@ test('links, jobs and callbacks survive a restart, and ids go on', async () => {
   await first.client.jobs.status(job);
   const before = first.sandbox.callbacks;
   await first.sandbox.stop();
+  writeFileSync(join(folder, 'sandbox.json'), writeSaved('sandbox', ofVersion(state(folder))));
 
   const { sandbox, client } = await running({ folder });
 
