@@ -205,7 +205,7 @@ export class HostedPollTimeoutError extends HostedError {
   }
 }
 
-for (const [name, errorClass] of Object.entries({
+const errorClasses = {
   HostedConfigError,
   HostedValidationError,
   HostedConnectionError,
@@ -218,24 +218,12 @@ for (const [name, errorClass] of Object.entries({
   HostedResponseError,
   HostedSignatureError,
   HostedPollTimeoutError,
-})) {
-  nameClass(errorClass, name);
-}
+};
+
+for (const [name, errorClass] of Object.entries(errorClasses)) nameClass(errorClass, name);
 
 /** Any error of this package. A check of `code` narrows the type. */
-export type AnyHostedError =
-  | HostedConfigError
-  | HostedValidationError
-  | HostedConnectionError
-  | HostedTimeoutError
-  | HostedApiError
-  | HostedAuthenticationError
-  | HostedNotFoundError
-  | HostedRateLimitError
-  | HostedServerError
-  | HostedResponseError
-  | HostedSignatureError
-  | HostedPollTimeoutError;
+export type AnyHostedError = InstanceType<(typeof errorClasses)[keyof typeof errorClasses]>;
 
 /** The `code` of any error of this package. */
 export type HostedErrorCode = AnyHostedError['code'];
