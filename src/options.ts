@@ -18,6 +18,11 @@ const everyEnvironment: Readonly<Record<Environment, true>> = { sandbox: true, p
 /** Every environment, by name. */
 export const environments = Object.keys(everyEnvironment) as readonly Environment[];
 
+/** Creates a value for each environment. */
+export function forEachEnvironment<T>(create: (name: Environment) => T): Readonly<Record<Environment, T>> {
+  return Object.fromEntries(environments.map((name) => [name, create(name)])) as Record<Environment, T>;
+}
+
 /**
  * Options of {@link HostedClient}. Exactly one of `apiKey` and `signer` is required. Production is never the default:
  * it needs `environment: 'production'` and its base URL.

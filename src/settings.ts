@@ -9,7 +9,7 @@ import * as z from 'zod/mini';
 import { HostedConfigError } from './errors/client-errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import type { Logger } from './events.js';
-import { type Environment, environments, type HostedClientOptions } from './options.js';
+import { type Environment, environments, forEachEnvironment, type HostedClientOptions } from './options.js';
 import { assumedMaxResponseAgeMs, completeWire } from './protocol/assumptions.js';
 import { type Clock, createPlatformClock, createWaitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
@@ -123,10 +123,7 @@ export function exampleUrl(environment: Environment): string {
 }
 
 const baseUrlMap = inputObject(
-  Object.fromEntries(environments.map((name) => [name, z.optional(baseUrl)])) as Record<
-    Environment,
-    z.ZodMiniOptional<typeof baseUrl>
-  >,
+  forEachEnvironment(() => z.optional(baseUrl)),
   `must be an object with the URL of each environment, such as { sandbox: "${exampleUrl('sandbox')}" }`,
 );
 

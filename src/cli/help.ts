@@ -4,6 +4,7 @@
  * @module
  */
 
+import { environments } from '../options.js';
 import { commonFlags, type Flags } from './arguments.js';
 import type { Command } from './command.js';
 
@@ -15,7 +16,7 @@ export function describeProgram(commands: readonly Command[]): string {
 ${toColumns(commands.map(toRow))}
 
 Partner, key and URLs are read from the environment: HOSTED_PARTNER_ID, HOSTED_API_KEY, HOSTED_ENVIRONMENT,
-HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL. The URL of the tracking database is read from DATABASE_URL.
+${environments.map((name) => `HOSTED_${name.toUpperCase()}_BASE_URL`).join(', ')}. The URL of the tracking database is read from DATABASE_URL.
 "${program} help COMMAND" lists the flags of a command.
 
 Exit codes: 0 done, and doctor found nothing wrong; 1 rejected, or doctor found something wrong; 2 wrong usage;

@@ -1,5 +1,5 @@
 /**
- * The four link operations (docs/protocol.md §4.1 to §4.4).
+ * The link operations (docs/protocol.md §4.1 to §4.4).
  *
  * @module
  */

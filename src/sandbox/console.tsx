@@ -197,10 +197,10 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
 
   app.post('/console/jobs/complete', async (c) => {
     const { environment: name, userId = '', jobId = '' } = c.req.query();
-    const environment = toEnvironment(name);
+    const environment = environments.find((known) => known === name);
     const job = { userId, jobId };
-    const stored = storeOf(environment).findJob(job);
-    if (stored === undefined) return respondWith(c, <NotFoundPage />, 404);
+    const stored = environment && storeOf(environment).findJob(job);
+    if (environment === undefined || stored === undefined) return respondWith(c, <NotFoundPage />, 404);
     // A page that was loaded before the result still has the buttons, so the job may be complete already.
     const fields = new URLSearchParams(await c.req.text());
     const outcome = fields.get('outcome') === 'approved' ? 'approved' : 'rejected';
@@ -270,10 +270,6 @@ function ForgottenPage() {
   const message =
     'Newer entries have taken its place, or the sandbox was reset or restarted. See the option keepRequests.';
   return <ProblemPage title="This entry is not remembered" message={message} />;
-}
-
-function toEnvironment(name: unknown): Environment {
-  return name === 'production' ? 'production' : 'sandbox';
 }
 
 /** Redirects to a page, which says what was done, and shows the row. */

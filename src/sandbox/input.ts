@@ -10,6 +10,7 @@ import type { IdType } from '../links/types.js';
 import { type Environment, environments } from '../options.js';
 import { type OperationName, routes } from '../protocol/routes.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
+import { oneOfEnvironments } from '../settings.js';
 import type { MockFault } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
 import { anyString, choice, integer, stringOf } from '../validation/input.js';
@@ -17,7 +18,7 @@ import { faultTexts, variants } from './faults.js';
 import { outcomeNames } from './outcomes.js';
 import type { SandboxOutcome } from './types.js';
 
-const environment = choice<Environment>(environments, 'must be "sandbox" or "production"');
+const environment = choice<Environment>(environments, `must be ${oneOfEnvironments}`);
 const outcome = choice<SandboxOutcome>(outcomeNames, `must be one of ${outcomeNames.join(', ')}`);
 const operationNames = Object.keys(routes) as OperationName[];
 const variant = choice(variants, 'must be "forged", "stale", "altered" or "unsigned", or left out');

@@ -5,7 +5,7 @@
  */
 
 import { createHmac, randomInt } from 'node:crypto';
-import { type Environment, environments } from '../options.js';
+import { type Environment, environments, forEachEnvironment } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';
@@ -60,11 +60,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     {
       ...settings,
       seed,
-      baseUrls: {
-        sandbox: `${origin}/sandbox`,
-        production: `${origin}/production`,
-        ...withoutUndefined(settings.baseUrls ?? {}),
-      },
+      baseUrls: { ...forEachEnvironment((name) => `${origin}/${name}`), ...withoutUndefined(settings.baseUrls ?? {}) },
       linkBaseUrl: settings.linkBaseUrl ?? `${linkOrigin}/links`,
     },
     {
@@ -74,7 +70,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     },
   );
   const { service } = running;
-  const baseUrls = { sandbox: service.sandbox.baseUrl, production: service.production.baseUrl };
+  const baseUrls = forEachEnvironment((name) => service[name].baseUrl);
   const bodies = createKeptBodies(settings.keepBodies ? maxKeptBytes : 0);
   const requests: SandboxRequest[] = [];
   let forgotten = 0;
@@ -286,10 +282,9 @@ async function writeCallback(service: MockService, { view, entry }: KeptCallback
 }
 
 function createSigningFacts({ service, wire }: RunningService): SigningFacts {
-  const { sandbox, production } = service;
-  const { partnerId, apiKey } = sandbox.clientOptions;
-  const other = production.clientOptions.apiKey;
-  const apiKeys = apiKey === undefined || other === undefined ? null : { sandbox: apiKey, production: other };
+  const { partnerId, apiKey } = service.sandbox.clientOptions;
+  // With Ed25519, there are no keys to show.
+  const apiKeys = apiKey === undefined ? null : forEachEnvironment((name) => service[name].clientOptions.apiKey);
   return {
     partnerId,
     wire,

@@ -56,6 +56,8 @@ export function environmentOf(target: string): Environment | undefined {
   return environments.find((name) => target.startsWith(`/${name}/`));
 }
 
+const paths = environments.map((name) => `"/${name}"`).join(' or ');
+
 const unread: Diagnosis = { problem: null, message: 'Nothing was checked: the request was rejected before' };
 const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
 
@@ -75,7 +77,7 @@ interface Exchange extends Recorded {
   readonly secrets: readonly string[];
 }
 
-/** Creates the functions that respond to the requests of both environments. */
+/** Creates the functions that respond to the requests of every environment. */
 export function createServiceHandler(settings: ServiceHandlerSettings): ServiceHandler {
   const { running, origin, signing, onRequest } = settings;
   const keys = Object.values(signing.apiKeys ?? {});
@@ -201,7 +203,7 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
       const route = matchRoute(method, path, signing.wire);
       if (route.operation === null) return;
       const about = { at: new Date(), environment: 'sandbox', method, path, status: 404, durationMs: 0 } as const;
-      const error = `begin the path with "/sandbox" or "/production", as in ${origin}/sandbox${path}`;
+      const error = `begin the path with ${paths}, as in ${origin}/sandbox${path}`;
       record({
         ...{ ...about, fault: null, secrets: [], diagnosis: unread },
         route: { operation: null, status: 404 },

@@ -6,7 +6,7 @@
  */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { Environment } from '../options.js';
+import { type Environment, environments } from '../options.js';
 import { assumedSignatureContext, type Wire } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Body } from '../testing/request-rules.js';
@@ -82,8 +82,8 @@ export function mistakesOf(request: WrongRequest, facts: SigningFacts): readonly
     {
       problem: 'other_environment',
       message:
-        'Use the key of the environment that the request is sent to: this signature was made with the key of the other environment',
-      candidates: async () => [await sign(environment === 'sandbox' ? 'production' : 'sandbox', signedText, partnerId)],
+        'Use the key of the environment that the request is sent to: this signature was made with the key of another environment',
+      candidates: () => Promise.all(environments.map((name) => sign(name, signedText, partnerId))),
     },
     {
       problem: 'context',

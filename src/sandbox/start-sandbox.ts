@@ -13,7 +13,7 @@ import { createRunningSandbox } from './running-sandbox.js';
 import type { Sandbox, SandboxOptions } from './types.js';
 
 /**
- * Starts a sandbox on this machine. It has both environments of the testing kit's service on one port, and the pages
+ * Starts a sandbox on this machine. It has the environments of the testing kit's service on one port, and the pages
  * that end users open. It posts callbacks. The front page of the sandbox is a console.
  *
  * @param options - Port, folder and other options. Every option has a default.

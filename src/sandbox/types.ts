@@ -124,7 +124,7 @@ export type SandboxOutcome =
  * - `'leading_zeros'`: the partner id has lost its leading zeros;
  * - `'stale'`: the timestamp is too far from now;
  * - `'timestamp_text'`: the timestamp cannot be read, or the signed timestamp is not the sent timestamp;
- * - `'other_environment'`: the key belongs to the other environment;
+ * - `'other_environment'`: the key belongs to another environment;
  * - `'context'`: the end of the signed text is wrong;
  * - `'order'`: the parts of the signed text are in another order;
  * - `'body_signed'`: the signed text contains the body;
@@ -265,9 +265,9 @@ export interface Sandbox {
    * ids go on after its `reset`.
    */
   readonly service: MockService;
-  /** The latest requests to both environments, oldest first: at most `keepRequests`. */
+  /** The latest requests to every environment, oldest first: at most `keepRequests`. */
   readonly requests: readonly SandboxRequest[];
-  /** The latest callbacks of both environments, oldest first: at most `keepRequests`. */
+  /** The latest callbacks of every environment, oldest first: at most `keepRequests`. */
   readonly callbacks: readonly SandboxCallback[];
   /**
    * Returns the options for a client that uses this sandbox.
@@ -329,7 +329,7 @@ export interface Sandbox {
    * @throws {HostedValidationError} when there is no such callback, or it is not waiting.
    */
   stopTrying(callbackId: number): Promise<SandboxCallback>;
-  /** The injected faults that have not happened yet, in both environments. */
+  /** The injected faults that have not happened yet, in every environment. */
   readonly faults: readonly SandboxFault[];
   /**
    * Cancels an injected fault.

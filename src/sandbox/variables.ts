@@ -6,7 +6,10 @@
  */
 
 import { quoteForShell } from '../local/shell.js';
-import type { Environment } from '../options.js';
+import { type Environment, environments } from '../options.js';
+
+/** The environments besides the default. */
+export const furtherEnvironments = environments.filter((name) => name !== 'sandbox');
 
 /** The URLs of a sandbox, and the key of a client. */
 export interface Connection {
@@ -45,8 +48,7 @@ export function writeVariables({ partnerId, apiKey, baseUrls }: Connection, shel
     HOSTED_PARTNER_ID: partnerId,
     ...(apiKey !== null && { HOSTED_API_KEY: apiKey }),
     HOSTED_ENVIRONMENT: 'sandbox',
-    HOSTED_SANDBOX_BASE_URL: baseUrls.sandbox,
-    HOSTED_PRODUCTION_BASE_URL: baseUrls.production,
+    ...Object.fromEntries(environments.map((name) => [`HOSTED_${name.toUpperCase()}_BASE_URL`, baseUrls[name]])),
   };
   return Object.entries(variables)
     .map(([name, value]) => lines[shell](name, value))

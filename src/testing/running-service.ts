@@ -1,11 +1,11 @@
 /**
- * The service as a whole: one `fetch` function serves both environments.
+ * The service as a whole: one `fetch` function serves every environment.
  *
  * @module
  */
 
 import { HostedValidationError } from '../errors/client-errors.js';
-import { type Environment, environments } from '../options.js';
+import { type Environment, environments, forEachEnvironment } from '../options.js';
 import { completeWire, type Wire, type WireOptions } from '../protocol/assumptions.js';
 import { shadowPollution, withoutUndefined } from '../runtime/untrusted-objects.js';
 import {
@@ -91,10 +91,6 @@ export function createRunningService(
     // have these types, so a cast is needed here.
   } as MockService;
   return { service, wire, environments: running };
-}
-
-function forEachEnvironment<T>(create: (name: Environment) => T): Readonly<Record<Environment, T>> {
-  return Object.fromEntries(environments.map((name) => [name, create(name)])) as Record<Environment, T>;
 }
 
 function createOne(

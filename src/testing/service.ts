@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Environment } from '../options.js';
 import type { Signer } from '../signing/signer.js';
 import { preload } from './preload.js';
 import { createRunningService } from './running-service.js';
@@ -61,18 +62,10 @@ export function createMockService(
     /** How requests, responses and callbacks are signed. */
     scheme: 'ed25519';
   },
-): Omit<MockService, 'sandbox' | 'production'> & {
-  /** The sandbox: the default environment of a client. */
-  readonly sandbox: MockEnvironment<
-    Omit<MockClientOptions<'sandbox'>, 'apiKey'> & {
-      /** The signer of the sandbox. */
-      signer: Signer;
-    }
-  >;
-  /** Production, with its own keys, links and jobs. */
-  readonly production: MockEnvironment<
-    Omit<MockClientOptions<'production'>, 'apiKey'> & {
-      /** The signer of production. */
+): Omit<MockService, Environment> & {
+  readonly [Name in keyof Pick<MockService, Environment>]: MockEnvironment<
+    Omit<MockClientOptions<Name>, 'apiKey'> & {
+      /** The signer of the environment. */
       signer: Signer;
     }
   >;
@@ -89,7 +82,7 @@ export function createMockService(
  *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
  */
 export function createMockService(options?: MockServiceOptions): MockService;
-export function createMockService(options: MockServiceOptions = {}): Omit<MockService, 'sandbox' | 'production'> {
+export function createMockService(options: MockServiceOptions = {}): Omit<MockService, Environment> {
   preload();
   return createRunningService(options).service;
 }

@@ -76,7 +76,7 @@ export interface MockClientOptions<Name extends Environment = Environment> {
   apiKey: string;
   /** The environment. */
   environment: Name;
-  /** The base URLs of both environments. */
+  /** The base URL of each environment. */
   baseUrls: Record<Environment, string>;
   /** The option `wire` of the service. */
   wire?: WireOptions;
@@ -109,7 +109,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
    */
   readonly clientOptions: Options;
   /**
-   * The latest requests for any of the five operations, in order of arrival. `keepRequests` limits their number. A test
+   * The latest requests for any of the operations, in order of arrival. `keepRequests` limits their number. A test
    * may empty the list. In TypeScript, this needs a cast: `(requests as unknown[]).length = 0`.
    */
   readonly requests: readonly {
@@ -332,15 +332,15 @@ export type MockFault =
       kind: 'stale-timestamp';
     };
 
-/** The mock service: two environments that share one `fetch`. */
+/** The mock service: environments that share one `fetch`. */
 export interface MockService {
   /** The sandbox: the default environment of a client. */
   readonly sandbox: MockEnvironment<MockClientOptions<'sandbox'>>;
   /** Production, with its own key, links and jobs. */
   readonly production: MockEnvironment<MockClientOptions<'production'>>;
-  /** Responds at the base URLs of both environments. Rejects for any other URL. */
+  /** Responds at the base URL of each environment. Rejects for any other URL. */
   readonly fetch: typeof globalThis.fetch;
-  /** Resets both environments. */
+  /** Resets every environment. */
   reset(): void;
   /**
    * Saves links, jobs, faults that have not happened yet, and the position in the sequence of ids. It saves no requests

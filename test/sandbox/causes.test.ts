@@ -78,7 +78,7 @@ const faults: readonly [string, (started: Started) => Promise<unknown>, string][
     send({ text: (time) => `${time.slice(0, 19)}Z085sid_request` }),
     'has the time in another form',
   ],
-  ['the key of production', send({ key: 'production-test-key' }), 'made with the key of the other environment'],
+  ['the key of production', send({ key: 'production-test-key' }), 'made with the key of another environment'],
   ['another context', send({ text: (time) => `${time}085sid_response` }), 'End the signed text with "sid_request"'],
   [
     'another order',

@@ -1,7 +1,9 @@
 /** The console: what it shows, and what it does without script. */
 
 import { readFileSync } from 'node:fs';
+import { HostedClient } from 'hosted-client';
 import { expect, test } from 'vitest';
+import { environments } from '../../src/options.js';
 import { ago } from '../../src/sandbox/pages/console-script.js';
 import {
   completionUrl,
@@ -120,6 +122,26 @@ test('the console completes and fails jobs, and posts their results', async () =
   expect(received.map(({ body }) => body.ResultCode).sort()).toEqual(['0810', '0811']);
   expect((await client.jobs.status(second)).state).toBe('failed');
 });
+
+test.each([...environments, 'another'])(
+  'a form that names the environment %s completes a job of no other',
+  async (name) => {
+    const { sandbox } = await running();
+    const ids = { userId: 'user-1', jobId: 'job-1' };
+    for (const each of environments) sandbox.service[each].jobs.start(ids);
+
+    const { status } = await submit(completionUrl(sandbox, { ...ids, environment: name }), { outcome: 'approved' });
+
+    const states = environments.map(async (each) => {
+      const client = new HostedClient(sandbox.clientOptions(each));
+      return [each, (await client.jobs.status(ids)).state];
+    });
+    expect(status).toBe(name === 'another' ? 404 : 303);
+    expect(await Promise.all(states)).toEqual(
+      environments.map((each) => [each, each === name ? 'succeeded' : 'pending']),
+    );
+  },
+);
 
 test('a job that is completed during its review is not completed again, and nothing is waited for', async () => {
   const { sandbox, client, link } = await runningLink({}, { reviewMs: 3_600_000 });

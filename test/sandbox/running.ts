@@ -190,7 +190,10 @@ export function submit(url: string, fields: Readonly<Record<string, string>>) {
 }
 
 /** The URL of the form that ends a job. */
-export function completionUrl({ origin }: { origin: string }, job: { userId: string; jobId: string }): string {
+export function completionUrl(
+  { origin }: { origin: string },
+  job: { userId: string; jobId: string; environment?: string },
+): string {
   return `${origin}/console/jobs/complete?${new URLSearchParams({ environment: 'sandbox', ...job })}`;
 }
 

@@ -3,6 +3,7 @@
 import type { Signer } from 'hosted-client';
 import { createMockService, type MockServiceOptions } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
+import { environments } from '../../src/options.js';
 import {
   type Answered,
   apiKeyOf,
@@ -352,7 +353,7 @@ test('mock scheme ed25519 verifies with the key of the partner and signs with on
 test('mock scheme ed25519 gives a signer whose signatures the service accepts', async () => {
   const { service } = start({ scheme: 'ed25519' });
 
-  for (const environment of [service.sandbox, service.production]) {
+  for (const environment of environments.map((name) => service[name])) {
     const { signer, apiKey } = environment.clientOptions as { signer?: Signer; apiKey?: string };
     const job = environment.jobs.start();
     const sec_key = await signer?.sign({ partnerId: '085', timestamp: nowText });

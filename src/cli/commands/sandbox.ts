@@ -5,9 +5,10 @@
  */
 
 import { HostedConfigError, type WireOptions } from '../../index.js';
+import { type Environment, forEachEnvironment } from '../../options.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
 import { findNetworkAddress, isAnyAddress } from '../../sandbox/network-address.js';
-import { findShell, type Shell, shells, writeVariables } from '../../sandbox/variables.js';
+import { findShell, furtherEnvironments, type Shell, shells, writeVariables } from '../../sandbox/variables.js';
 import { type Arguments, choiceFlag, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { exitCodes, untilAborted } from '../context.js';
@@ -163,7 +164,7 @@ export const sandboxCommand: Command = {
     try {
       const { origin, baseUrls } = sandbox;
       const { partnerId, wire } = sandbox.clientOptions();
-      const apiKeys = { sandbox: keyOf(sandbox, 'sandbox'), production: keyOf(sandbox, 'production') };
+      const apiKeys = forEachEnvironment((name) => sandbox.clientOptions(name).apiKey ?? '');
       const facts = { origin, baseUrls, partnerId, apiKeys, ...(wire && { wire }) };
       const networkAddress = isAnyAddress(given.text('host') ?? '') ? findNetworkAddress() : null;
       if (isJson) writeJsonLine(context, facts);
@@ -216,18 +217,11 @@ function toFlags({ issues }: HostedConfigError): Error {
   return issues.every(({ path }) => ofThisMachine.includes(path)) ? new RefusedError(text) : new UsageError(text);
 }
 
-type RunningSandbox = Awaited<ReturnType<typeof startFrom>>;
-type EnvironmentName = 'sandbox' | 'production';
-
-function keyOf(sandbox: RunningSandbox, environment: EnvironmentName): string {
-  return sandbox.clientOptions(environment).apiKey ?? '';
-}
-
 interface Facts {
   readonly origin: string;
-  readonly baseUrls: Readonly<Record<EnvironmentName, string>>;
+  readonly baseUrls: Readonly<Record<Environment, string>>;
   readonly partnerId: string;
-  readonly apiKeys: Readonly<Record<EnvironmentName, string>>;
+  readonly apiKeys: Readonly<Record<Environment, string>>;
   readonly wire?: WireOptions;
   /** The address at which other machines reach the sandbox; null if they cannot. */
   readonly networkAddress: string | null;
@@ -236,13 +230,14 @@ interface Facts {
 
 function describe({ origin, baseUrls, partnerId, apiKeys, wire, networkAddress, shell }: Facts): string {
   const elsewhere = networkAddress && `On other machines: http://${networkAddress}:${new URL(origin).port}\n`;
+  const keys = furtherEnvironments.map((name) => `The key of the ${name} environment: ${apiKeys[name]}`);
   const option = wire && `Clients need the option "wire": ${JSON.stringify(wire)}\n`;
   return `The sandbox and its console: ${origin}
 ${elsewhere ?? ''}It is a simulation: it checks no identity, and its keys are test keys.
 
 ${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls }, shell)}
 
-${option ?? ''}The key of the production environment: ${apiKeys.production}
+${option ?? ''}${keys.join('\n')}
 Ctrl+C stops it.
 
 `;

@@ -5,11 +5,10 @@
  */
 
 import { type HostedClient, isHostedError } from '../../index.js';
+import { environments } from '../../options.js';
 import { findSimilarName } from '../../validation/did-you-mean.js';
 import { type Context, createClient } from '../context.js';
 import type { Finding } from './finding.js';
-
-const environments = ['SANDBOX', 'PRODUCTION'];
 
 const known = [
   'HOSTED_PARTNER_ID',
@@ -18,7 +17,9 @@ const known = [
   'HOSTED_SERVICE_PUBLIC_KEY',
   'HOSTED_ENVIRONMENT',
   'HOSTED_LOG',
-  ...environments.flatMap((name) => [`HOSTED_${name}_BASE_URL`, `HOSTED_${name}_JOB_STATUS_BASE_URL`]),
+  ...environments
+    .map((name) => name.toUpperCase())
+    .flatMap((name) => [`HOSTED_${name}_BASE_URL`, `HOSTED_${name}_JOB_STATUS_BASE_URL`]),
 ];
 
 const keyNames = ['HOSTED_API_KEY', 'HOSTED_SECRET_KEY', 'HOSTED_SERVICE_PUBLIC_KEY'];

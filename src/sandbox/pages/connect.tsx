@@ -5,7 +5,7 @@
  */
 
 import type { SigningFacts } from '../signing-mistakes.js';
-import { type Connection, type Shell, shells, writeVariables } from '../variables.js';
+import { type Connection, furtherEnvironments, type Shell, shells, writeVariables } from '../variables.js';
 import { Act, type ConsoleFrame, ConsolePage, Copy } from './console-layout.js';
 
 export interface ConnectView extends Pick<Connection, 'baseUrls'> {
@@ -48,11 +48,12 @@ export function Connect({ view, at }: { view: ConnectView; at: string }) {
         ))}
       </ul>
       <Code text={variables} what="the variables" />
-      {apiKeys !== null && (
-        <p>
-          The key of production is <code>{apiKeys.production}</code>.
-        </p>
-      )}
+      {apiKeys !== null &&
+        furtherEnvironments.map((name) => (
+          <p>
+            The key of {name} is <code>{apiKeys[name]}</code>.
+          </p>
+        ))}
       <h2>2. Make a first call</h2>
       <Code text={firstCall} what="the first call" />
       {curl !== null && (
