@@ -1,4 +1,4 @@
-/** The four link operations: what is said of input that is wrong, and of responses about another link. */
+/** The link operations: what is said of input that is wrong, and of responses about another link. */
 
 import { type HostedClient, HostedResponseError, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';

@@ -6,7 +6,7 @@ import { type SandboxOptions, type SandboxRequest, startSandbox } from 'hosted-c
 import { expect, test } from 'vitest';
 import { newLink, receiving, running, runningLink, spyOnWarnings, submit, write } from './running.js';
 
-test('both environments are on one port, and know nothing of each other', async () => {
+test('the environments are on one port, and know nothing of each other', async () => {
   const { sandbox, client } = await running();
   const production = new HostedClient(sandbox.clientOptions('production'));
   const link = await client.links.create(newLink);

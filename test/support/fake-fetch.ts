@@ -104,7 +104,7 @@ export const newLink = {
   callbackUrl: 'https://partner.test/callback',
 } satisfies NewLink;
 
-/** The five operations: how each is called, a response that it can use, and whether the design lets it be repeated. */
+/** Every operation: how each is called, a response that it can use, and whether the design lets it be repeated. */
 export const operations = [
   {
     name: 'links.create',

@@ -167,7 +167,7 @@ test('mock.reset() forgets everything and starts again from the seed', async () 
   expect(await useUp(sandbox, partner)).toEqual(before);
 });
 
-test('service.reset() resets both environments', () => {
+test('service.reset() resets every environment', () => {
   const service = createMockService();
   service.sandbox.links.seed(1);
   service.production.links.seed(1);
