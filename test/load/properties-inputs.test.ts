@@ -89,41 +89,37 @@ const callOptions = fc.oneof(
   { weight: 1, arbitrary: oddMember },
 );
 
-const givenInputs: readonly {
-  readonly name: OperationName;
+interface GivenInput {
   readonly arbitrary: fc.Arbitrary<unknown>;
   /** As a caller without types calls. */
   readonly call: (client: HostedClient, input: never, options: never) => PromiseLike<unknown>;
-}[] = [
-  {
-    name: 'links.create',
+}
+
+const givenInputs: Readonly<Record<OperationName, GivenInput>> = {
+  'links.create': {
     arbitrary: inputs(
       ...['companyName', 'dataPrivacyPolicyUrl', 'callbackUrl', 'name', 'idTypes', 'logoUrl', 'isSingleUse', 'userId'],
       ...['expiresAt', 'extra'],
     ),
     call: (client, input, options) => client.links.create(input, options),
   },
-  {
-    name: 'links.update',
+  'links.update': {
     arbitrary: inputs('isDisabled', 'idTypes'),
     call: (client, input, options) => client.links.update('ref-1', input, options),
   },
-  {
-    name: 'links.get',
+  'links.get': {
     arbitrary: fc.oneof(fc.stringMatching(/^[A-Za-z0-9_-]{1,130}$/), oddMember),
     call: (client, input, options) => client.links.get(input, options),
   },
-  {
-    name: 'links.list',
+  'links.list': {
     arbitrary: inputs('page', 'prefetch', 'maxPages', 'signal', 'timeoutMs', 'headers'),
     call: (client, input) => client.links.list(input),
   },
-  {
-    name: 'jobs.status',
+  'jobs.status': {
     arbitrary: inputs('userId', 'jobId', 'imageLinks', 'history'),
     call: (client, input, options) => client.jobs.status(input, options),
   },
-];
+};
 
 /** Whether a request is one of this client's: to its own address, signed, and about its own partner. */
 function expectOwn({ url, body, init }: SentRequest): void {
@@ -134,13 +130,12 @@ function expectOwn({ url, body, init }: SentRequest): void {
   expect(new Headers(init.headers).get('content-type')).toBe('application/json');
 }
 
-test.each(givenInputs)(
+test.each(operations.map((operation) => ({ ...operation, ...givenInputs[operation.name] })))(
   'any input of $name gives a request, or a HostedValidationError and none',
-  async ({ name, arbitrary, call }) => {
+  async ({ arbitrary, call, answer }) => {
     const ends = { sent: 0, refused: 0 };
-    const answer = operations.find((operation) => operation.name === name)?.answer() ?? {};
     const property = fc.asyncProperty(arbitrary, callOptions, async (input, options) => {
-      const { client, sent } = clientOf(answer, { maxRetries: 0 });
+      const { client, sent } = clientOf(answer(), { maxRetries: 0 });
       const given = input === revoked ? aRevokedProxy() : input;
 
       const [end] = await Promise.allSettled([(async () => await call(client, given as never, options as never))()]);

@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createConfig, lint, lintFromString } from '@redocly/openapi-core';
-import { HostedClient, type HostedClientOptions, HostedError } from 'hosted-client';
+import { HostedClient, type HostedClientOptions, HostedError, type OperationName } from 'hosted-client';
 import { createMockService, type MockServiceOptions } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { routes } from '../../src/protocol/routes.js';
@@ -266,7 +266,7 @@ test.each(dialects)('what client and service say fits the description: %o', asyn
 
   expect(problemsIn(conversation)).toEqual([]);
   expect(new Set(conversation.exchanges.map((exchange) => operationOf(exchange)?.id))).toEqual(
-    new Set(['createLink', 'updateLink', 'getLink', 'listLinks', 'getJobStatus']),
+    new Set(operations.map(({ id }) => id)),
   );
   // Seven links on pages of two.
   expect(conversation.exchanges.filter(({ path }) => path === '/v1/hosted_links/list')).toHaveLength(4);
@@ -317,13 +317,14 @@ async function fail(options: MockServiceOptions): Promise<readonly Exchange[]> {
   const stranger = new HostedClient({ ...sandbox.clientOptions, apiKey: 'another-key', fetch, maxRetries: 0 });
   const job = sandbox.jobs.start();
   const { refId } = await client.links.create(links.least);
-  const callsOf = ({ links: { create, update, get, list }, jobs }: HostedClient) => ({
-    'links.create': () => create(links.least),
-    'links.update': () => update(refId, { isDisabled: true }),
-    'links.get': () => get(refId),
-    'links.list': () => list(),
-    'jobs.status': () => jobs.status(job),
-  });
+  const callsOf = ({ links: { create, update, get, list }, jobs }: HostedClient) =>
+    ({
+      'links.create': () => create(links.least),
+      'links.update': () => update(refId, { isDisabled: true }),
+      'links.get': () => get(refId),
+      'links.list': () => list(),
+      'jobs.status': () => jobs.status(job),
+    }) satisfies Record<OperationName, () => PromiseLike<unknown>>;
   exchanges.length = 0;
 
   const unfortunate: (() => PromiseLike<unknown>)[] = [
@@ -334,7 +335,8 @@ async function fail(options: MockServiceOptions): Promise<readonly Exchange[]> {
   ];
   for (const call of unfortunate) await expect(call()).rejects.toBeInstanceOf(HostedError);
 
-  for (const [operation, call] of Object.entries(callsOf(client))) {
+  const calls = Object.entries(callsOf(client)) as [OperationName, () => PromiseLike<unknown>][];
+  for (const [operation, call] of calls) {
     for (const fault of [
       ...[400, 401, 403, 404, 408, 409, 422, 500, 502, 503, 504].map((status) => ({ status })),
       { status: 429, retryAfter: '30' },
@@ -342,7 +344,7 @@ async function fail(options: MockServiceOptions): Promise<readonly Exchange[]> {
       { status: 400, body: { message: 'Invalid request', code: 2215 } },
       { status: 502, body: '<!doctype html><title>502 Bad Gateway</title>' },
     ]) {
-      sandbox.failNext(operation as keyof typeof routes, { kind: 'status', ...fault });
+      sandbox.failNext(operation, { kind: 'status', ...fault });
       await expect(call()).rejects.toBeInstanceOf(HostedError);
     }
   }

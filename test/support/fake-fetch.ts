@@ -104,34 +104,42 @@ export const newLink = {
   callbackUrl: 'https://partner.test/callback',
 } satisfies NewLink;
 
-/** Every operation: how each is called, a response that it can use, and whether the design lets it be repeated. */
+/**
+ * Every operation: how it is called, a response that it can use, whether it changes anything (section 4 of
+ * docs/protocol.md), and whether the design lets it be repeated.
+ */
 export const operations = [
   {
     name: 'links.create',
+    writes: true,
     repeatable: false,
     answer: () => ({ link: 'https://links.hosted.test/1', ref_id: 'ref-1' }),
     call: (client: HostedClient, options?: CallOptions) => client.links.create(newLink, options),
   },
   {
     name: 'links.update',
+    writes: true,
     repeatable: true,
     answer: () => ({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', id_types: [], disabled_at: null }),
     call: (client: HostedClient, options?: CallOptions) => client.links.update('ref-1', { idTypes: [] }, options),
   },
   {
     name: 'links.get',
+    writes: false,
     repeatable: true,
     answer: () => ({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' }),
     call: (client: HostedClient, options?: CallOptions) => client.links.get('ref-1', options),
   },
   {
     name: 'links.list',
+    writes: false,
     repeatable: true,
     answer: () => ({ links: [], meta: { currentPage: 1, limit: 20, totalCount: 0, totalPages: 1 } }),
     call: (client: HostedClient, options?: CallOptions) => client.links.list(options),
   },
   {
     name: 'jobs.status',
+    writes: false,
     repeatable: true,
     answer: () => signed({ job_complete: false }),
     call: (client: HostedClient, options?: CallOptions) =>
