@@ -105,6 +105,16 @@ function checkJson(text: string, pointer: string): readonly string[] {
   }
 }
 
+/** Why the schema at `pointer` cannot be compiled. */
+export function findSchemaProblem(pointer: string): readonly string[] {
+  try {
+    ajv.getSchema(`openapi${pointer}`);
+    return [];
+  } catch (error) {
+    return [`${pointer}: ${(error as Error).message}`];
+  }
+}
+
 /** What is wrong with a value by the schema at `pointer`. */
 export function check(value: unknown, pointer: string): readonly string[] {
   const validate = ajv.getSchema(`openapi${pointer}`);
