@@ -108,11 +108,11 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
     rewrite(rewrite: Rewrite | null) {
       state.rewrite = rewrite;
     },
-    /** The properties of a response that was signed at a time. */
+    /** The properties of a status that was signed at a time. */
     signed(atMs: number) {
       const { apiKey = '', partnerId } = service.sandbox.clientOptions;
       const timestamp = new Date(atMs).toISOString();
-      return { timestamp, signature: sign(timestamp, apiKey, partnerId) };
+      return { timestamp, sec_key: sign(timestamp, apiKey, partnerId) };
     },
     /** What is wrong with the responses about links alone. */
     failLinks(fault: MockFault) {
