@@ -68,7 +68,8 @@ export function createDeliveryStatements(memory: Memory) {
       }
       return change(beginning, (row, { attempt, revision, version, signed_ms, end_key }) => {
         const outcome = version === null ? row.outcome : outcomes.completed;
-        const begun = { revision, version, signed_at: signed_ms, end_key, outcome, settled: null };
+        const signed_at = memory.latestOf(row.signed_at, signed_ms);
+        const begun = { revision, version, signed_at, end_key, outcome, settled: null };
         const attempts = Math.min(row.attempts + 1, attempt);
         Object.assign(row, { attempts, ...begun, failure_name: null, failure_code: null });
       });
@@ -88,8 +89,9 @@ export function createDeliveryStatements(memory: Memory) {
       change(
         attempts,
         (row, { is_same, signed_ms }) => {
-          const due = is_same ? memory.recheck(row, signed_ms) : now() + memory.drawWait(0);
-          set(row, steps.restore, { due, ...(is_same && { signed_at: signed_ms }) });
+          const signed_at = memory.latestOf(row.signed_at, signed_ms);
+          const due = is_same ? memory.recheck(row, signed_at) : now() + memory.drawWait(0);
+          set(row, steps.restore, { due, ...(is_same && { signed_at }) });
         },
         ({ settled }) => settled !== null,
       ),

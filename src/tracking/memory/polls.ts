@@ -113,9 +113,10 @@ export function createPollStatements(memory: Memory) {
     keepEnd(ends: string) {
       for (const { row, entry } of join<KeptEnd>(ends, is.settled)) {
         if (row.revision !== entry.revision) continue;
-        if (entry.is_same) row.signed_at = entry.signed_ms;
+        const signedAt = memory.latestOf(row.signed_at, entry.signed_ms);
+        if (entry.is_same) row.signed_at = signedAt;
         const failed = row.step === 0 ? row.due : null;
-        const known = row.step <= 1 ? memory.recheck(row, entry.signed_ms) : null;
+        const known = row.step <= 1 ? memory.recheck(row, signedAt) : null;
         const due = entry.signed_ms === null ? failed : known;
         Object.assign(row, { due, last_error: null });
       }

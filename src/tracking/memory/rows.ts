@@ -77,6 +77,10 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
         find(entry.key, ...which).map((row) => ({ row, entry })),
       ),
 
+    /** The latest of the times at which two statuses were signed. */
+    latestOf: (one: number | null, other: number | null) =>
+      one === null || other === null ? (one ?? other) : Math.max(one, other),
+
     listDue: () => list(({ due }) => due !== null && due <= now()),
 
     /** The earliest date of a poll or a delivery. `Infinity` if none is planned. */

@@ -29,6 +29,7 @@ export function createDeliveryStatements(
     identity,
     recheck,
     isMentionedLately,
+    signedAt,
     mismatch,
   }: Expressions,
 ) {
@@ -41,7 +42,7 @@ export function createDeliveryStatements(
   const isCurrent = (keys: string) =>
     `t.key = n.key and t.key = ${keysOf(keys)} and t.lease_id = n.lease_id and t.state = ${states.handingOver}`;
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt),
-  revision = n.revision, version = n.version, signed_at = to_timestamp(n.signed_ms / 1000), end_key = n.end_key,
+  revision = n.revision, version = n.version, signed_at = ${signedAt}, end_key = n.end_key,
   outcome = case when n.version is null then t.outcome else ${outcomes.completed} end,
   settled = null, failure_name = null, failure_code = null
 from json_to_recordset(${rows}::text::json) as n(key uuid, lease_id uuid, attempt integer, revision integer, version text,
@@ -131,9 +132,9 @@ where ${isCurrent('$2')} and t.settled is null`,
      * one that was handed over before. In the first case, the job is polled again. Parameters: $1 JSON of rows, $2 keys.
      */
     restore: `update ${tracked} t set ${set(steps.restore)},
-  signed_at = case when n.is_same then to_timestamp(n.signed_ms / 1000) else t.signed_at end,
+  signed_at = case when n.is_same then ${signedAt} else t.signed_at end,
   due = case when not n.is_same then now() + ${interval(minDelayMs)} * (0.5 + random() / 2)
-    else ${recheck(isMentionedLately('to_timestamp(n.signed_ms / 1000)'))} end
+    else ${recheck(isMentionedLately(signedAt))} end
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, is_same boolean, signed_ms double precision)
 where ${isCurrent('$2')} and t.settled is not null`,
 

@@ -89,6 +89,8 @@ export function createExpressions({
   const recheck = (isMentioned: string) => `case when ${isMentioned} then now() + ${interval(lagMs)} end`;
   const isMentionedLately = (signedAt: string) =>
     `t.callback_signed_at >= coalesce(${signedAt}, '-infinity') - ${interval(lagMs)}`;
+  // Several polls of a job may run at the same time, so a status may be stored after one that was signed later.
+  const signedAt = 'greatest(t.signed_at, to_timestamp(n.signed_ms / 1000))';
   const late: Step = {
     now: 'now()',
     deadline: `now() + ${interval(deadlineMs)}`,
@@ -125,6 +127,7 @@ export function createExpressions({
     ownerOf,
     recheck,
     isMentionedLately,
+    signedAt,
     set,
     ids,
     identity,

@@ -39,6 +39,7 @@ export function createPollStatements({
   ownerOf,
   recheck,
   isMentionedLately,
+  signedAt,
   longestWait,
   randomWait,
   firstLateMs,
@@ -231,9 +232,8 @@ returning ${outcomes.completed} as outcome`,
      * shortly before the status, or after it. If the status could not be fetched, a poll that a callback has asked for
      * meanwhile (`step` is 0) keeps its date. Parameters: $1 JSON of rows, $2 keys.
      */
-    keepEnd: `update ${tracked} t set last_error = null,
-  signed_at = case when n.is_same then to_timestamp(n.signed_ms / 1000) else t.signed_at end,
-  due = case when n.signed_ms is null and t.step = 0 then t.due when t.step <= 1 and n.signed_ms is not null then ${recheck(isMentionedLately('to_timestamp(n.signed_ms / 1000)'))} end
+    keepEnd: `update ${tracked} t set last_error = null, signed_at = case when n.is_same then ${signedAt} else t.signed_at end,
+  due = case when n.signed_ms is null and t.step = 0 then t.due when t.step <= 1 and n.signed_ms is not null then ${recheck(isMentionedLately(signedAt))} end
 from json_to_recordset($1::text::json) as n(key uuid, revision integer, is_same boolean, signed_ms double precision)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state in (${states.done}, ${states.dead}) and t.revision = n.revision`,
 

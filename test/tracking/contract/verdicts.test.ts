@@ -172,6 +172,44 @@ onEachPlace((createWorld) => {
     await world.until(() => completions.length === 2);
   });
 
+  test('a poll that overlaps a later one does not take back when the status was signed', async () => {
+    const world = createWorld();
+    const signAt = (secondsAgo: number) =>
+      world.rewrite((body) => ({ ...body, ...world.signed(startedAt - secondsAgo * 1_000) }));
+    const startedAt = world.now();
+    signAt(100);
+    const { tracker, completions } = await startWorker(world);
+    const job = world.completeJob('rejected');
+    await tracker.track(job);
+    await world.until(async () => (await tracker.get(job))?.state === 'done');
+    const requests = world.service.requests.length;
+    const release = world.holdAfter(0);
+    await tracker.receive(await (await world.service.jobs.callback(job)).text());
+    const { polls = 0 } = (await tracker.get(job)) ?? {};
+    await world.until(async () => ((await tracker.get(job))?.polls ?? 0) > polls);
+    world.holdAfter(Number.POSITIVE_INFINITY);
+    signAt(40);
+    await world.until(() => world.service.requests.length > requests);
+    await world.wait(200);
+    signAt(90);
+    release();
+    await world.wait(200);
+
+    world.service.jobs.complete(job, 'approved');
+    signAt(70);
+    const trackUntil = (isTrue: () => boolean) =>
+      world.until(async () => {
+        await tracker.track(job);
+        return isTrue();
+      });
+    const asked = world.service.requests.length;
+    await trackUntil(() => world.service.requests.length > asked + 2 || completions.length > 1);
+
+    expect(completions).toHaveLength(1);
+    signAt(10);
+    await trackUntil(() => completions.length === 2);
+  });
+
   test('a history with entries of others names the link of the job, or none', async () => {
     const { world, victim, callbackOf } = await openAttack(createWorld());
     const { tracker, completions } = await startWorker(world, { unknownJobs: 'track' });
