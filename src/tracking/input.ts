@@ -122,24 +122,27 @@ export function createTrackInput(now: () => number) {
   const linkOptions = inputObject({ context, deadline: z.optional(laterDate), db: z.optional(runner) });
   return { readTrack, readLink };
 
-  /** Checks one job or many jobs, and the options. */
-  function readTrack(
-    given: unknown,
-    options: unknown,
-  ): { readonly jobs: readonly CheckedJob[]; readonly db: SqlRunner | undefined } {
+  /** Checks the options of `track()`, and returns the functions that check its jobs, one after another. */
+  function readTrack(given: unknown, options: unknown) {
     const isList = Array.isArray(given);
-    const list: readonly unknown[] = isList ? given : [given];
+    const list: readonly unknown[] = isList ? [...given] : [given];
     if (list.length > maxJobs) fail([{ path: 'jobs', message: 'must have at most 100,000 jobs' }], 'track jobs');
     const issues: Issue[] = [];
-    const jobs = list.flatMap((job, at) => {
-      const checked = check(jobToTrack, job);
-      issues.push(...checked.issues.map(({ path, message }) => ({ path: place(isList, at, path), message })));
-      return checked.data ? [checked.data as CheckedJob] : [];
-    });
     const beside = check(trackOptions, options ?? {});
-    issues.push(...beside.issues);
-    if (issues.length > 0) fail(issues, 'track jobs');
-    return { jobs, db: beside.data?.db };
+    return {
+      list,
+      db: beside.data?.db,
+      /** Returns null if the job is invalid. */
+      readJob(job: unknown, at: number): CheckedJob | null {
+        const checked = check(jobToTrack, job);
+        issues.push(...checked.issues.map(({ path, message }) => ({ path: place(isList, at, path), message })));
+        return (checked.data as CheckedJob | undefined) ?? null;
+      },
+      /** @throws {HostedValidationError} when a job or an option is invalid. */
+      assertValid(): void {
+        if (issues.length + beside.issues.length > 0) fail([...issues, ...beside.issues], 'track jobs');
+      },
+    };
   }
 
   /** Checks a link to track. */

@@ -68,3 +68,20 @@ export function letOthersRun(): Promise<void> {
     setImmediate(resolve);
   });
 }
+
+/** The number of items that are mapped before others run. The largest of them take a fifth of a millisecond each. */
+const sliceSize = 200;
+
+/** Maps a long list in slices, so that the process can do something else between two of them. */
+export async function mapInSlices<T, R>(
+  list: readonly T[],
+  map: (item: T, at: number) => Promise<R>,
+): Promise<readonly R[]> {
+  const mapped: R[] = [];
+  for (let start = 0; start < list.length; start += sliceSize) {
+    if (start > 0) await letOthersRun();
+    const slice = list.slice(start, start + sliceSize);
+    mapped.push(...(await Promise.all(slice.map((item, at) => map(item, start + at)))));
+  }
+  return mapped;
+}

@@ -23,7 +23,7 @@ import {
   readWorkOptions,
 } from './input.js';
 import { type Instruments, type Observable, readTrace } from './instruments.js';
-import { createPause, type Loop, letOthersRun } from './pause.js';
+import { createPause, type Loop, letOthersRun, mapInSlices } from './pause.js';
 import { createFollower } from './poll/follow.js';
 import { createHealth } from './poll/health.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
@@ -96,14 +96,18 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     given: JobToTrack<C> | readonly JobToTrack<C>[],
     options?: { db?: SqlRunner },
   ): Promise<readonly string[]> {
-    const { jobs, db } = readTrack(given, options);
-    const keyed = await Promise.all(
-      jobs.map(async (job) => ({ job, key: await context.keyOf(['job', job.userId, job.jobId]) })),
-    );
+    const { list, db, readJob, assertValid } = readTrack(given, options);
+    const keyed = await mapInSlices(list, async (one, at) => {
+      const job = readJob(one, at);
+      if (job === null) return { key: '', row: '' };
+      const key = await context.keyOf(['job', job.userId, job.jobId]);
+      return { key, row: JSON.stringify(toTrackRow(key, job)) };
+    });
+    assertValid();
     // If a job is listed twice, its first entry is used, because one statement cannot write a row twice.
-    const rows = new Map(keyed.toReversed().map(({ key, job }) => [key, toTrackRow(key, job)]));
+    const rows = new Map(keyed.toReversed().map(({ key, row }) => [key, row]));
     if (rows.size > 0) {
-      const values = [JSON.stringify([...rows.values()]), readTrace(own), JSON.stringify([...rows.keys()])];
+      const values = [`[${[...rows.values()].join()}]`, readTrace(own), JSON.stringify([...rows.keys()])];
       await sqlOf(db).run(statements.track, values);
       wake();
     }

@@ -37,6 +37,31 @@ onOneDatabase((database) => {
     expect(await tracker.get({ userId: 'u-999', jobId: 'j-999' })).toMatchObject({ key: keys[999], context: 999 });
   });
 
+  test('track() of many jobs lets the process do something else after every 200 of them', async () => {
+    const { tracker } = await openTracker(createWorld(database));
+    const readIn = new Map<number, number>();
+    let turn = 0;
+    let isOver = false;
+    const count = () => {
+      turn += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const jobs = Array.from({ length: 2_000 }, (_, n) => ({
+      userId: `u-${n}`,
+      get jobId() {
+        readIn.set(turn, (readIn.get(turn) ?? 0) + 1);
+        return `j-${n}`;
+      },
+    }));
+
+    expect(new Set(await tracker.track(jobs)).size).toBe(2_000);
+    isOver = true;
+
+    const readsOfOne = [...readIn.values()].reduce((sum, reads) => sum + reads, 0) / jobs.length;
+    expect(Math.max(...readIn.values())).toBeLessThanOrEqual(200 * readsOfOne);
+  });
+
   test('the key of a job is the same in every process, and another in the other environment', async () => {
     const world = createWorld(database);
     const other = createWorld(database);
