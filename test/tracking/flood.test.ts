@@ -9,9 +9,11 @@ import { createWorld, openTracker } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
 
-/** A signed time so many seconds ago; with milliseconds, unless it is wanted in whole seconds. */
+const startedAt = Math.floor(Date.now() / 1_000) * 1_000;
+
+/** A signed time so many seconds before these tests began, with milliseconds. The same number gives the same time. */
 function secondsAgo(seconds: number): string {
-  return new Date(Math.floor(Date.now() / 1_000) * 1_000 - seconds * 1_000 + 7).toISOString();
+  return new Date(startedAt - seconds * 1_000 + 7).toISOString();
 }
 
 const due = { state: '1', due: 'now()', deadline: "now() + interval '1 day'" };
