@@ -26,7 +26,7 @@ export function createJobStatements({ list, find, set, open, now, settings }: Me
       for (const job of JSON.parse(jobs) as readonly ReturnType<typeof toTrackRow>[]) {
         for (const row of find(job.key, is.settled)) {
           const askedAt = Math.max(Number(row.ended_at), Number(row.forced_at));
-          if (askedAt > now() || askedAt < now() - maxDelayMs) set(row, steps.recheck);
+          if (Math.abs(askedAt - now()) > maxDelayMs) set(row, steps.recheck);
         }
         if (find(job.key, isTracked).length > 0) continue;
         const isFollowed = find(job.key, is.followed).length > 0;

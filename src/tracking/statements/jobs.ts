@@ -17,7 +17,8 @@ export function createJobStatements(
   return {
     /**
      * Tracks any number of jobs. A job that is already tracked is not changed. If it has ended, it is polled once more,
-     * but at most once each `maxDelayMs`, because its verdict may have changed. If only callbacks have mentioned a
+     * but at most once each `maxDelayMs`, because its verdict may have changed. A callback can have moved `forced_at` ahead
+     * of the clock, but not so far. If only callbacks have mentioned a
      * job, the given context and link replace those from the callbacks. The link in a callback is not signed, so the
      * context of that link could belong to another person. Parameters: $1 JSON of rows, $2 trace context,
      * $3 keys.
@@ -27,7 +28,7 @@ export function createJobStatements(
   where t.key = ${keysOf('$3')} and t.state in (${ended})
 ), rechecked as (
   update ${tracked} t set ${set(steps.recheck)}
-  where t.key = any(array(select key from ended where asked_at not between now() - ${interval(maxDelayMs)} and now()))
+  where t.key = any(array(select key from ended where asked_at not between now() - ${interval(maxDelayMs)} and now() + ${interval(maxDelayMs)}))
     and t.state in (${ended})
 )
 insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, trace)
