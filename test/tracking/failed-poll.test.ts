@@ -4,7 +4,7 @@ import { HostedClient, type JobRef } from 'hosted-client';
 import type { MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, newLink, openTracker, until } from './world.ts';
+import { collect, collectFrom, createWorld, newLink, openTracker, until } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
 
@@ -62,7 +62,7 @@ onOneDatabase((database) => {
     expect(new Set(completions.map(({ outcome }) => outcome))).toEqual(new Set(['completed']));
   });
 
-  test('a job whose own error lasts expires after a day, and three failed polls', async () => {
+  test('a job whose own error lasts expires after a day, and three failed polls, while other requests succeed', async () => {
     const { world, tracker, completions, handler } = await open();
     const [early, second, late] = ['early', 'second', 'late'].map((jobId) => ({ userId: 'nobody', jobId }));
     if (!early || !second || !late) throw new Error('no jobs');
@@ -71,6 +71,10 @@ onOneDatabase((database) => {
     await makeLate(world, 2, { only: second });
     await makeLate(world, 2, { only: late });
     await tracker.onCompletion(handler);
+    await until(async () => ((await tracker.get(late))?.polls ?? 0) >= 3);
+    expect(completions).toEqual([]);
+
+    await tracker.track(world.service.jobs.start());
 
     await until(() => completions.length === 2);
     expect(completions.map(({ job }) => job?.jobId).sort()).toEqual(['late', 'second']);
@@ -173,6 +177,7 @@ onOneDatabase((database) => {
     await until(async () => (await world.rows('select 1 from TRACKED where polls >= 4')).length === 1);
     expect(await world.rows('select state from TRACKED')).toEqual([{ state: 1 }]);
     await makeLate(world, 2);
+    await tracker.track(world.service.jobs.start());
 
     await until(async () => (await world.rows('select 1 from TRACKED where due is null and state = 3')).length === 1);
   });
@@ -186,15 +191,39 @@ onOneDatabase((database) => {
     expect([lasting?.job_id, recent?.job_id]).toEqual(['invented-1', 'invented-2']);
     await makeLate(world, 0);
     await makeLate(world, 2, { only: { userId: '', jobId: 'invented-1' } });
+    await tracker.track(world.service.jobs.start());
 
     await tracker.onCompletion(() => {});
 
     const polls = (n: number) => world.rows(`select 1 from TRACKED where job_id = 'invented-${n}' and state = 0`);
     await until(async () => (await polls(1)).length === 1 && (await polls(2)).length === 1);
-    expect(await world.rows('select job_id, polls from TRACKED order by job_id')).toEqual([
-      { job_id: 'invented-1', polls: 1 },
-      { job_id: 'invented-2', polls: 10 },
+    expect(
+      await world.rows(
+        "select job_id, polls = 10 as is_tenth from TRACKED where job_id like 'invented%' order by job_id",
+      ),
+    ).toEqual([
+      { job_id: 'invented-1', is_tenth: false },
+      { job_id: 'invented-2', is_tenth: true },
     ]);
+  });
+
+  test('a job whose status stays older than the one that was handed over expires by the same rule', async () => {
+    const { world, tracker } = await openTracker(createWorld(database), { minRetryMs: 1 });
+    const job = world.completeJob('approved');
+    const signedAt = Date.now() - 60_000;
+    await tracker.track(job);
+    const completions = await collectFrom(tracker, ({ outcome }) => {
+      if (outcome === 'expired') return;
+      world.rewrite((body) => ({ ...body, job_success: false, result: {}, history: [], ...world.signed(signedAt) }));
+      throw new Error('not today');
+    });
+    await until(async () => (await tracker.get(job))?.lastError === 'signature');
+    expect(await tracker.get(job)).toMatchObject({ state: 'tracking' });
+
+    await makeLate(world, 2, { error: 'signature' });
+
+    await until(() => completions.length === 2);
+    expect(completions[1]).toMatchObject({ outcome: 'expired', revision: 2, lastError: 'signature' });
   });
 
   test('a poll that stop() aborts does not count', async () => {

@@ -16,12 +16,12 @@ const minFailingMs = 86_400_000;
 const minWaitMs = 30_000;
 
 /**
- * Says whether a job or link is not polled any more, because its polls have failed with the same error for a day. An error
- * that may be about all jobs counts only while the requests of this process about others succeed.
+ * Says whether a job or link is not polled any more, because its polls have failed with the same error for a day. This
+ * counts only while other requests of this process succeed.
  */
 export function isOver({ isLate, latePolls, lateMs, lastError }: TakenRow, error: AnyHostedError, health: Health) {
   const isLong = isLate && latePolls + 1 >= minFailures && lateMs >= minFailingMs && lastError === error.code;
-  return isLong && (!concernsAllJobs(error) || health.isWell());
+  return isLong && health.isWell();
 }
 
 /**

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { AnyHostedError, HostedErrorCode } from '../../errors/client-errors.js';
+import { type AnyHostedError, type HostedErrorCode, HostedSignatureError } from '../../errors/client-errors.js';
 import type { JobStatus } from '../../jobs/types.js';
 import { linkIdOf, namesJob, resultsOf } from '../../jobs/version.js';
 import type { Context } from '../context.js';
@@ -63,6 +63,10 @@ export async function pollOnce(
   } catch (thrown) {
     const error = readFailure(thrown, health, signal);
     if (row.hasEnded) return concernsAllJobs(error) ? { is: 'nothing' } : { is: 'kept', isSame: false, signedMs: null };
+    return afterFailure(error);
+  }
+
+  function afterFailure(error: AnyHostedError): Found {
     return afterError(row, error, isOver(row, error, health));
   }
 
@@ -81,7 +85,7 @@ export async function pollOnce(
     health.succeeded();
     if (row.revision > 0 && status.complete) {
       const { is, signedMs } = await compareStatus(row, status);
-      if (is === 'older') return { is: 'nothing' };
+      if (is === 'older') return row.hasEnded ? { is: 'nothing' } : afterFailure(createOlderError());
       if (row.hasEnded) return is === 'same' ? { is: 'kept', isSame: true, signedMs } : { is: 'endedAgain' };
     }
     if (row.hasEnded) return { is: 'kept', isSame: false, signedMs: status.signedAt?.getTime() ?? null };
@@ -100,6 +104,12 @@ export async function pollOnce(
 /** Whether a status shows that the service knows its job. A succeeded status always names the job. */
 export function isProof(status: JobStatus): boolean {
   return status.success || resultsOf(status).some((result) => namesJob(result, status));
+}
+
+/** A status that says nothing about the job counts as a failed poll. */
+function createOlderError(): HostedSignatureError {
+  const facts = { operation: 'jobs.status', outcome: 'answered' } as const;
+  return new HostedSignatureError('stale', facts, 'it was signed before the status that was handed over');
 }
 
 const unchanged = {

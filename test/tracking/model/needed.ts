@@ -58,7 +58,7 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['untracked', 'only a completion that is handed over begins', 'two ends'],
   ['lateErrors', 'an error after the deadline must last', 'outages'],
   ['lateErrors', 'an error after the deadline must stay the same', 'unknown jobs'],
-  ['outages', 'an error of all jobs counts only while others succeed', 'outages'],
+  ['outages', 'an error counts only while other requests succeed', 'outages'],
   ['unknown', 'a job that only callbacks mentioned is given up', 'unknown jobs'],
   ['callbacks', 'a callback follows no job that has ended', 'unknown jobs'],
   ['links', 'a poll of the link follows missed jobs', 'links'],

@@ -60,7 +60,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     poll.isOfAll = world.isDown && !world.isBroken && world.result > 0;
     poll.error = world.result === 0 ? 'own' : world.isDown || world.isBroken ? 'fleet' : 'none';
     const isSame = poll.error === poll.lastError || without === 'an error after the deadline must stay the same';
-    const isWell = !world.isDown || without === 'an error of all jobs counts only while others succeed';
+    const isWell = !world.isDown || without === 'an error counts only while other requests succeed';
     if (poll.error === 'none') {
       if (world.result > 1) poll.found = 'completed';
       else poll.found = isLate ? 'expired' : 'pending';
@@ -71,7 +71,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       without !== 'a job that only callbacks mentioned is given up'
     )
       poll.found = 'unknown';
-    else poll.found = isLate && lasts && isSame && (poll.error === 'own' || isWell) ? 'expired' : 'failed';
+    else poll.found = isLate && lasts && isSame && isWell ? 'expired' : 'failed';
   }
 
   /** Whether the status names another link than the callback did. */
