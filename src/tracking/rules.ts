@@ -55,6 +55,11 @@ export const steps = {
   bury: { state: states.dead, ended_at: 'now', due: 'recheck', step: 0, ...notDelivered },
   /** A job that has ended is polled once more. */
   recheck: { due: 'now', forced_at: 'now', step: 0 },
+  /** The last poll of an expired job is repeated. */
+  pollAgain: {
+    ...{ state: states.tracking, due: 'now', step: 0, attempts: 0, outcome: null, ended_at: null, end_id: null },
+    ...{ ...noFailure, ...notDelivered },
+  },
   /** A dead letter is handed over again. */
   revive: {
     state: states.handingOver,

@@ -229,6 +229,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     for (let at = 0; at < dead.length; at += batchSize) {
       const rows = await database.run(statements.revive, [JSON.stringify(dead.slice(at, at + batchSize))]);
       revived += rows.length;
+      // An expired job is polled again.
+      work?.follower.wake();
       work?.deliveries.wake();
       await letOthersRun();
     }

@@ -221,6 +221,45 @@ onEachDatabase((database) => {
     expect(begins).toBe(3);
   });
 
+  test('a handler that did not begin uses up no revision', async () => {
+    const { world } = await openTracker(createWorld(database));
+    const job = world.completeJob('rejected');
+    const now = performance.now.bind(performance);
+    let isLate = false;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + (isLate ? 31_000 : 0));
+    onTestFinished(() => clock.mockRestore());
+    const worker = await world.open({
+      pool: wrapPool(database.pool, () => async (text, run) => {
+        const result = await run();
+        if (!isLate && /set attempts = least/.test(text) && result.rows.length > 0) {
+          isLate = true;
+          world.service.jobs.complete(job, 'approved');
+        }
+        return result;
+      }),
+    });
+    const { completions, handler } = collect();
+    await worker.track(job);
+    await worker.onCompletion(handler);
+
+    await until(async () => (await worker.get(job))?.state === 'done');
+
+    expect(completions).toMatchObject([{ revision: 1, attempt: 1, status: { state: 'succeeded' } }]);
+  });
+
+  test('track() asks about a done job only once each maxDelayMs if a callback has moved its date ahead', async () => {
+    const { world, tracker } = await openTracker(createWorld(database));
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await world.rows(
+      `update TRACKED set state = 3, due = null, ended_at = now(), forced_at = now() + interval '50 ms'`,
+    );
+
+    await tracker.track(job);
+
+    expect(await world.rows('select due from TRACKED')).toEqual([{ due: null }]);
+  });
+
   test('a handler does not begin if that cannot be stored', async () => {
     const { world } = await trackOne();
     let refused = 0;

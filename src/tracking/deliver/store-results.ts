@@ -87,10 +87,10 @@ export function createResultStore(
     const last = failed.filter(({ delivery }) => delivery.attempt >= settings.maxAttempts);
     const dead = await write(statements.bury, last, (step) => (step.is === 'failed' ? step.error : {}));
     for (const row of dead) report({ type: 'dead', attempts: numberOf(row, 'attempts') });
-    await write(statements.giveUpLease, [...failed, ...of('unbegun', 'returned')], ({ is, delivery }) => ({
+    await write(statements.giveUpLease, [...failed, ...of('returned')], ({ is, delivery }) => ({
       wait_ms: is === 'failed' ? retryMs(delivery.attempt) : 0,
-      unbegun: is === 'unbegun' ? 1 : 0,
     }));
+    await write(statements.giveBackUnbegun, of('unbegun'), ({ delivery }) => delivery.row);
     return { begun: new Map(begun.map((row) => [leaseIn(row), row])), dead: new Set(dead.map(leaseIn)) };
   }
 

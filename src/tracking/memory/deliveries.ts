@@ -9,9 +9,7 @@ import type { AttemptRow, EndRow } from '../deliver/store-results.js';
 import { leaseMsOf, outcomes, states, steps } from '../rules.js';
 import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
 
-type Attempt = AttemptRow &
-  Failure &
-  EndRow & { readonly wait_ms: number; readonly unbegun: number; readonly is_same: boolean };
+type Attempt = AttemptRow & Failure & EndRow & { readonly wait_ms: number; readonly is_same: boolean };
 
 /** Creates the statements. */
 export function createDeliveryStatements(memory: Memory) {
@@ -104,17 +102,8 @@ export function createDeliveryStatements(memory: Memory) {
       ),
 
     giveUpLease: (attempts: string) =>
-      change(attempts, (row, { wait_ms, unbegun }) =>
-        set(
-          row,
-          {},
-          {
-            deliver_at: now() + wait_ms,
-            lease_id: null,
-            is_retry: row.is_retry || wait_ms > 0,
-            attempts: row.attempts - unbegun,
-          },
-        ),
+      change(attempts, (row, { wait_ms }) =>
+        set(row, {}, { deliver_at: now() + wait_ms, lease_id: null, is_retry: row.is_retry || wait_ms > 0 }),
       ),
 
     deadLetters(limit: number, after: string | null) {
@@ -129,7 +118,7 @@ export function createDeliveryStatements(memory: Memory) {
       const wanted = new Set<string | null>(JSON.parse(keys));
       return listDead()
         .filter(({ end_key }) => wanted.has(end_key))
-        .map((row) => set(row, steps.revive));
+        .map((row) => set(row, row.outcome === outcomes.expired ? steps.pollAgain : steps.revive));
     },
   };
 }

@@ -41,6 +41,7 @@ export function createDeliveryStatements(
     where deliver_at between (select floor from f) and now() and ${which} order by deliver_at limit $1::integer for update skip locked`;
   const isCurrent = (keys: string) =>
     `t.key = n.key and t.key = ${keysOf(keys)} and t.lease_id = n.lease_id and t.state = ${states.handingOver}`;
+  const isDeadOf = (keys: string) => `end_key = ${keysOf(keys)} and state = ${states.dead}`;
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt),
   revision = n.revision, version = n.version, signed_at = ${signedAt}, end_key = n.end_key,
   outcome = case when n.version is null then t.outcome else ${outcomes.completed} end,
@@ -147,13 +148,19 @@ from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, name text, 
 where ${isCurrent('$2')} and t.attempts >= ${maxAttempts}
 returning n.lease_id, t.attempts`,
 
+    /** Gives completions back, which are due again after `wait_ms`. Parameters: $1 JSON of rows, $2 keys. */
+    giveUpLease: `update ${tracked} t set deliver_at = now() + ${interval('n.wait_ms')}, lease_id = null, is_retry = t.is_retry or n.wait_ms > 0
+from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, wait_ms double precision)
+where ${isCurrent('$2')}`,
+
     /**
-     * Gives completions back, which are due again after `wait_ms`. An attempt whose handler did not begin in time does
-     * not count. Parameters: $1 JSON of rows, $2 keys.
+     * Gives completions back whose handlers did not begin in time, as they were before the statement `begin`: neither an
+     * attempt nor a revision counts. Parameters: $1 JSON of the rows that were taken, $2 keys.
      */
-    giveUpLease: `update ${tracked} t set deliver_at = now() + ${interval('n.wait_ms')}, lease_id = null, is_retry = t.is_retry or n.wait_ms > 0,
-  attempts = t.attempts - n.unbegun
-from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, wait_ms double precision, unbegun integer)
+    giveBackUnbegun: `update ${tracked} t set deliver_at = now(), lease_id = null, attempts = n.attempts, revision = n.revision,
+  version = n.version, signed_at = to_timestamp(n.signed_ms / 1000), end_key = n.end_key, outcome = n.outcome, settled = n.settled
+from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, attempts integer, revision integer, version text,
+  signed_ms double precision, end_key uuid, outcome smallint, settled smallint)
 where ${isCurrent('$2')}`,
 
     /**
@@ -172,10 +179,14 @@ order by t.ended_at, t.key`,
 
     /**
      * Turns a batch of dead letters into completions that are handed over again, and gives them new ends. If a handler
-     * of the old end still runs, its result changes nothing. Parameter: $1 keys of ends.
+     * of the old end still runs, its result changes nothing. An expired job may have ended since, so it is polled again.
+     * Parameter: $1 keys of ends.
      */
-    revive: `update ${tracked} set ${set(steps.revive)}
-where end_key = ${keysOf('$1')} and state = ${states.dead}
-returning key`,
+    revive: `with polled as (
+  update ${tracked} set ${set(steps.pollAgain)} where ${isDeadOf('$1')} and outcome = ${outcomes.expired} returning key
+), revived as (
+  update ${tracked} set ${set(steps.revive)} where ${isDeadOf('$1')} and outcome <> ${outcomes.expired} returning key
+)
+select key from polled union all select key from revived`,
   };
 }

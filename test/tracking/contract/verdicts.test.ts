@@ -155,6 +155,32 @@ onEachPlace((createWorld) => {
     ]);
   });
 
+  test.each([
+    ['that has ended since is handed over with its verdict', true],
+    ['that is still pending is handed over under its key', false],
+  ])('an expired dead letter %s by retry()', async (_, hasEnded) => {
+    const world = createWorld();
+    let isBroken = true;
+    const { tracker, completions } = await startWorker(world, {
+      maxAttempts: 1,
+      handle() {
+        if (isBroken) throw new Error('not today');
+      },
+    });
+    const job = world.service.jobs.start();
+    await tracker.track({ ...job, context: 'mine', deadline: new Date(world.now() + 200) });
+    await world.until(async () => (await tracker.stats()).dead === 1);
+    if (hasEnded) world.service.jobs.complete(job, 'approved');
+
+    isBroken = false;
+    expect(await tracker.retry('all')).toBe(1);
+    await world.until(async () => (await tracker.get(job))?.state === 'done');
+
+    expect(describe(completions)).toEqual([[1, 1, 'expired'], hasEnded ? [2, 1, 'succeeded'] : [1, 1, 'expired']]);
+    expect(completions[1]?.key === completions[0]?.key).toBe(!hasEnded);
+    expect(completions[1]).toMatchObject({ context: 'mine' });
+  });
+
   test('a status of another version that was not signed later is not handed over', async () => {
     const { world, tracker, completions, job } = await start();
     await world.until(async () => (await tracker.get(job))?.state === 'done');

@@ -156,6 +156,12 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         const { row, truth, world } = state;
         world.retries -= 1;
         Object.assign(truth, { base: truth.end, begun: 0, lapsed: 0 });
+        if (row.hasExpired) {
+          // The job may have ended since, so it is polled again.
+          Object.assign(row, { state: 'tracking', end: 0, hasExpired: false, attempts: 0, hasDate: true });
+          truth.ended -= 1;
+          return;
+        }
         startEnd(state, without !== 'each end has an id of its own');
         Object.assign(row, { attempts: 0, hasDate: false });
       },

@@ -49,8 +49,11 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     } else if (phase === 'returned' && hasLease(state, delivery)) {
       Object.assign(row, { lease: 0, isOver: false });
     } else if (phase === 'unbegun' && of > truth.base) {
-      if (hasLease(state, delivery)) Object.assign(row, { attempts: row.attempts - 1, lease: 0, isOver: false });
-      else truth.lapsed = Math.min(truth.lapsed + 1, maxAttempts);
+      if (hasLease(state, delivery) && delivery.before) {
+        const { begun, lapsed, ...before } = delivery.before;
+        if (before.revision !== row.revision) Object.assign(truth, { begun, lapsed: Math.max(lapsed, truth.lapsed) });
+        Object.assign(row, before, { lease: 0, isOver: false });
+      } else truth.lapsed = Math.min(truth.lapsed + 1, maxAttempts);
     } else if (phase === 'failed' && mayChange) {
       Object.assign(row, { lease: 0, isOver: false });
       if (attempt >= maxAttempts && row.attempts >= maxAttempts) finish('dead');
@@ -86,6 +89,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
           since: world.result,
           signed: row.signed,
           revision: row.revision,
+          before: null,
         });
         Object.assign(row, { lease: state.nextId, isOver: false });
         state.nextId += 1;
@@ -160,7 +164,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       cases: (state) => eachDelivery(state, (delivery) => delivery.phase === 'begun' && mayBegin(state, delivery)),
       effect(state, at) {
         const { delivery } = deliveryAt(state, at);
-        delivery.phase = 'running';
+        Object.assign(delivery, { phase: 'running', before: null });
         const { truth } = state;
         if (delivery.of > truth.base) truth.begun = Math.min(truth.begun + 1, maxAttempts + 1);
         truth.key = without === 'the key is made from both ids' ? delivery.of : 1;
@@ -257,6 +261,12 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     const isAny = without === 'begin compares the leases' && row.state === 'handingOver';
     const isGone = without === 'only a completion that is handed over begins' && row.end === delivery.end;
     if (!hasLease(state, delivery) && !isAny && !isGone) return false;
+    const { begun, lapsed } = truth;
+    const { attempts, settled, hasExpired } = row;
+    delivery.before ??= {
+      ...{ attempts, settled, hasExpired, begun, lapsed },
+      ...{ revision: row.revision, version: row.version, signed: row.signed },
+    };
     if (without !== 'an attempt is stored before its handler begins') {
       row.attempts = Math.min(row.attempts + 1, delivery.attempt);
       delivery.attempt = row.attempts;

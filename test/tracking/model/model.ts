@@ -79,6 +79,14 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
         one.revision === row.revision,
         row.mentioned > one.signed,
         one.signed > row.signed,
+        one.before?.attempts ?? 9,
+        (one.before?.revision ?? -1) === row.revision,
+        one.before?.version ?? 9,
+        row.mentioned > (one.before?.signed ?? 0),
+        rowStates.indexOf(one.before?.settled ?? 'absent'),
+        one.before?.hasExpired ?? false,
+        one.before?.begun ?? 9,
+        one.before?.lapsed ?? 9,
       );
     const codeOf = ({ poll, deliveries, isStopping, isClosed }: Process) => {
       const polled = poll

@@ -13,7 +13,7 @@ export const protections = [
   'a job expires only after its deadline',
   'an error after the deadline must last',
   'an error after the deadline must stay the same',
-  'an error of all jobs counts only while others succeed',
+  'an error counts only while other requests succeed',
   'a job that only callbacks mentioned is given up',
   'the link of the verified status counts',
   'each end has an id of its own',
@@ -148,6 +148,7 @@ export const settings: readonly Settings[] = [
   {
     ...base,
     name: 'deadlines',
+    retries: 1,
     tracks: 2,
     untracks: 1,
     results: [1, 2],

@@ -78,7 +78,12 @@ export interface Delivery {
   revision: number;
   /** The version that the service had when the message was fetched. */
   since: number;
+  /** What was stored before it was stored that the handler begins. Null until then, and once it has begun. */
+  before: (Pick<Row, 'attempts' | 'revision' | 'version' | 'signed' | 'settled' | 'hasExpired'> & Begun) | null;
 }
+
+/** How many handlers have begun, and how many of these were stored but did not begin. */
+type Begun = Pick<Truth, 'begun' | 'lapsed'>;
 
 /** What a poll has found. */
 export const findings = ['asked', 'completed', 'expired', 'unknown', 'pending', 'failed', 'changed', 'kept'] as const;

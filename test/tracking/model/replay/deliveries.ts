@@ -56,7 +56,8 @@ export function createDeliveryTakers(stage: Stage): Takers {
     if (phase === 'done') return goOn(step, 'storeProgress');
     if (phase === 'known' || (phase === 'again' && line.isFurther)) return goOn(step, 'restore');
     if (phase === 'again') return goOn(step, 'followAgain');
-    const isLast = phase !== 'unbegun' && phase !== 'returned' && attempt >= settings.maxAttempts;
+    if (phase === 'unbegun') return goOn(step, 'giveBackUnbegun');
+    const isLast = phase !== 'returned' && attempt >= settings.maxAttempts;
     return goOn(step, isLast ? 'bury' : 'giveUpLease');
   }
 

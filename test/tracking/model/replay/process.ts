@@ -10,7 +10,7 @@ import { settleDown } from './timers.ts';
 /** The statements at which a process halts. */
 const statementNames = [
   ...(['claim', 'relink', 'end', 'endAgain', 'keepEnd', 'note', 'giveUp'] as const),
-  ...(['deliver', 'storeProgress', 'followAgain', 'restore', 'bury', 'giveUpLease'] as const),
+  ...(['deliver', 'storeProgress', 'followAgain', 'restore', 'bury', 'giveUpLease', 'giveBackUnbegun'] as const),
 ] as const;
 
 /** Where a process halts. */
