@@ -25,41 +25,51 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     };
   }
 
-  test('the versions that polls and deliveries leave do not slow the next ones', async () => {
-    const world = createWorld(cluster);
-    await world.open();
-    const reader = new pg.Client({ connectionString: cluster.connectionString });
-    await reader.connect();
-    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
-      select gen_random_uuid(), 0, 1, 'user', 'job-' || n, now() - interval '1 hour', now() + interval '1 day'
+  test.each([
+    ['tracked', 'null', true],
+    ['that only callbacks have mentioned', 'now()', false],
+  ])(
+    'the versions that polls and deliveries of jobs %s leave do not slow the next ones',
+    async (_, mentionedAt, isProven) => {
+      const world = createWorld(cluster);
+      await world.open();
+      const reader = new pg.Client({ connectionString: cluster.connectionString });
+      await reader.connect();
+      await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, is_proven, mentioned_at, callback_signed_at, mentioned_turn,
+      mentioned_polls, due, deadline)
+      select gen_random_uuid(), 0, 1, 'user', 'job-' || n, ${isProven}, ${mentionedAt}, now() - n * interval '1 second', 0, 0,
+        now() - interval '1 hour', now() + interval '1 day'
       from generate_series(1, 1000) n`);
-    await world.rows(`insert into TRACKED (key, kind, state, outcome, ended_at, end_id, deliver_at)
+      await world.rows(`insert into TRACKED (key, kind, state, outcome, ended_at, end_id, deliver_at)
       select gen_random_uuid(), 2, 2, 3, now(), gen_random_uuid(), now() - interval '1 hour' from generate_series(1, 1000) n`);
-    await reader.query('begin isolation level repeatable read; select 1');
-    const blocksOf = createGauge(world);
-    const measure = async () => {
-      await world.rows('update FLEET set tokens = 10, refilled_at = now(), delivery_credit = 10');
-      return [await blocksOf('claim', [1, true]), await blocksOf('deliver', [1])];
-    };
-    const [claimBefore = 0, deliveryBefore = 0] = await measure();
+      await reader.query('begin isolation level repeatable read; select 1');
+      const blocksOf = createGauge(world);
+      const measure = async () => {
+        await world.rows('update FLEET set tokens = 10, refilled_at = now(), delivery_credit = 10');
+        return [await blocksOf('claim', [1, true]), await blocksOf('deliver', [1])];
+      };
+      const [claimBefore = 0, deliveryBefore = 0] = await measure();
 
-    for (let round = 1; round <= 30; round++) {
-      const to = `now() - interval '${3_600 - round * 100} seconds'`;
-      await world.rows(`update TRACKED set due = ${to} where due is not null;
+      for (let round = 1; round <= 30; round++) {
+        const to = `now() - interval '${3_600 - round * 100} seconds'`;
+        await world.rows(`update TRACKED set due = ${to} where due is not null;
         update TRACKED set deliver_at = ${to} where deliver_at is not null`);
-    }
-    await measure();
-    const [claim = 0, delivery = 0] = await measure();
-    await world.rows("update FLEET set due_floor = '-infinity', deliver_floor = '-infinity'");
-    const [claimWithout = 0, deliveryWithout = 0] = await measure();
-    await reader.end();
+      }
+      await measure();
+      const [claim = 0, delivery = 0] = await measure();
+      await world.rows(
+        "update FLEET set due_floor = '-infinity', mentioned_floor = '-infinity', deliver_floor = '-infinity'",
+      );
+      const [claimWithout = 0, deliveryWithout = 0] = await measure();
+      await reader.end();
 
-    // 30 versions of each row.
-    expect(claimWithout).toBeGreaterThan(claimBefore + 200);
-    expect(deliveryWithout).toBeGreaterThan(deliveryBefore + 200);
-    expect(claim).toBeLessThan(claimBefore + 50);
-    expect(delivery).toBeLessThan(deliveryBefore + 50);
-  });
+      // 30 versions of each row.
+      expect(claimWithout).toBeGreaterThan(claimBefore + 200);
+      expect(deliveryWithout).toBeGreaterThan(deliveryBefore + 200);
+      expect(claim).toBeLessThan(claimBefore + 50);
+      expect(delivery).toBeLessThan(deliveryBefore + 50);
+    },
+  );
 
   test('the versions of the one row of all processes do not slow polls and deliveries', async () => {
     const world = createWorld(cluster);
@@ -93,23 +103,31 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     expect(after).toBeLessThan(before + 100);
   });
 
-  test('a row whose transaction was open for long is found, though its date is below the floor', async () => {
-    const world = createWorld(cluster);
-    const tracker = await world.open();
-    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
-    await world.rows(
-      "update FLEET set due_floor = now() - interval '1 minute', deliver_floor = now() - interval '1 minute'",
-    );
-    const job = world.completeJob('approved');
-    await tracker.track(job);
-    await world.rows("update TRACKED set due = now() - interval '1 hour'");
-    const take = async () => (await world.pool.query(statements.claim, [1, true])).rows.length - 1;
-    await world.rows('update FLEET set tokens = 1');
+  test.each([
+    ['tracked', 'is_proven = true'],
+    ['mentioned', 'is_proven = false, mentioned_at = now(), callback_signed_at = now(), mentioned_turn = 0'],
+  ])(
+    'a %s job whose transaction was open for long is found, though its date is below the floor',
+    async (_, columns) => {
+      const world = createWorld(cluster);
+      const tracker = await world.open();
+      const statements = createStatements(
+        readOptions({ client: world.client, pool: world.pool, schema: world.schema }),
+      );
+      await world.rows(
+        "update FLEET set due_floor = now() - interval '1 minute', mentioned_floor = now() - interval '1 minute'",
+      );
+      const job = world.completeJob('approved');
+      await tracker.track(job);
+      await world.rows(`update TRACKED set due = now() - interval '1 hour', ${columns}`);
+      const take = async () => (await world.pool.query(statements.claim, [1, true])).rows.length - 1;
+      await world.rows('update FLEET set tokens = 1');
 
-    expect(await take()).toBe(0);
-    await world.pool.query(statements.lowerFloors);
-    expect(await take()).toBe(1);
-  });
+      expect(await take()).toBe(0);
+      await world.pool.query(statements.lowerFloors);
+      expect(await take()).toBe(1);
+    },
+  );
 
   test('a connection whose machine vanished in the middle of a statement is ended', async () => {
     const world = createWorld(cluster);

@@ -53,6 +53,7 @@ export function createTables(schema: string): readonly string[] {
   polled_at timestamptz,
   well_at timestamptz,
   due_floor timestamptz not null default '-infinity',
+  mentioned_floor timestamptz not null default '-infinity',
   deliver_floor timestamptz not null default '-infinity',
   longest_delay_ms double precision not null default 0,
   longest_lease_ms double precision not null default 0,

@@ -53,11 +53,12 @@ export function createExpressions({
   // it may search the whole table for one of them. These subqueries make it read the first row of an index instead.
   // Scans begin at a floor. If the clock has gone back, it does not count.
   const floorOf = (floor: string) => `case when ${floor} <= now() then ${floor} else '-infinity' end`;
-  const firstProvenDue = (row: string) => `(select t.due from ${tracked} t
-    where t.due is not null and t.is_proven and t.due >= ${floorOf(`${row}.due_floor`)} order by t.due limit 1)`;
   const isMentioned = (row: string) => `(not ${row}.is_proven and ${row}.mentioned_at is not null)`;
-  const firstMentionedDue = `(select t.due from ${tracked} t where t.due is not null and ${isMentioned('t')} order by t.due limit 1)`;
-  const firstDue = (row: string) => `least(${firstProvenDue(row)}, ${firstMentionedDue})`;
+  const firstAbove = (floor: string, which: string) => `(select t.due from ${tracked} t
+    where t.due is not null and ${which} and t.due >= ${floorOf(floor)} order by t.due limit 1)`;
+  const firstProvenDue = (row: string) => firstAbove(`${row}.due_floor`, 't.is_proven');
+  const firstMentionedDue = (row: string) => firstAbove(`${row}.mentioned_floor`, isMentioned('t'));
+  const firstDue = (row: string) => `least(${firstProvenDue(row)}, ${firstMentionedDue(row)})`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
   // Half of a wait is random, so that jobs that were tracked at the same time are polled at different times.
   const longestWait = (step: string) =>
@@ -115,6 +116,7 @@ export function createExpressions({
     heldByService,
     heldUntil,
     firstProvenDue,
+    firstMentionedDue,
     floorOf,
     firstDue,
     isMentioned,

@@ -28,8 +28,8 @@ export function createFleetStatements(
   const problems = `f.problem_code, ${milliseconds('f.problem_since')} as problem_since, ${mismatch('f')} as mismatch,
   case when ${heldByService('f')} > clock_timestamp() then ${milliseconds('f.asked_at')} end as paused_since,
   case when ${heldByService('f')} > clock_timestamp() then ${milliseconds('f.asked_until')} end as paused_until`;
-  const lowestBelow = (date: 'due' | 'deliver_at', which: string) => `(select t.${date} from ${tracked} t
-    where t.${date} < f.${date === 'due' ? 'due_floor' : 'deliver_floor'} and ${which} order by t.${date} limit 1)`;
+  const lowestBelow = (date: 'due' | 'deliver_at', floor: string, which: string) => `(select t.${date} from ${tracked} t
+    where t.${date} < f.${floor} and ${which} order by t.${date} limit 1)`;
   // PGlite has no autovacuum, so no statistics know more about a folder.
   const countedRows = 'folder' in place ? 10_000 : 500;
   const endedIn = (state: number) => `t.state = ${state} and t.ended_at is not null order by t.ended_at`;
@@ -128,11 +128,13 @@ from ${fleet} f`,
      * the row of `fleet` is locked.
      */
     lowerFloors: `with below as materialized (
-  select ${lowestBelow('due', 't.is_proven')} as due, least(${lowestBelow('deliver_at', 't.is_retry')}, ${lowestBelow('deliver_at', 'not t.is_retry')}) as deliver_at
+  select ${lowestBelow('due', 'due_floor', 't.is_proven')} as due, ${lowestBelow('due', 'mentioned_floor', isMentioned('t'))} as mentioned,
+    least(${['t.is_retry', 'not t.is_retry'].map((which) => lowestBelow('deliver_at', 'deliver_floor', which)).join()}) as deliver_at
   from ${fleet} f
 )
-update ${fleet} f set due_floor = least(f.due_floor, b.due), deliver_floor = least(f.deliver_floor, b.deliver_at)
-from below b where b.due < f.due_floor or b.deliver_at < f.deliver_floor`,
+update ${fleet} f set due_floor = least(f.due_floor, b.due), mentioned_floor = least(f.mentioned_floor, b.mentioned),
+  deliver_floor = least(f.deliver_floor, b.deliver_at)
+from below b where b.due < f.due_floor or b.mentioned < f.mentioned_floor or b.deliver_at < f.deliver_floor`,
 
     /** Makes a batch due whose dates the clock of the database has left behind, because it has gone back. */
     pullDues: pullForward('due', 't.is_proven'),

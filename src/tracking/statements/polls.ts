@@ -28,6 +28,7 @@ export function createPollStatements({
   heldByService,
   floorOf,
   firstProvenDue,
+  firstMentionedDue,
   firstDue,
   isFree,
   mismatch,
@@ -53,6 +54,8 @@ export function createPollStatements({
   const isLate = `(t.state = ${states.tracking} and t.deadline <= now())`;
   const lateDelay = interval(`(case when ${isLateCounted('t')} then ${lateMs} else ${firstLateMs} end)`);
 
+  const raised = (first: string, floor: string) =>
+    `coalesce(least(f.${first}, now()) - ${interval(floorSlackMs)}, fleet.${floor})`;
   // Only polls that fail with the same error count.
   const isSameLate = `(${isLateCounted('t')} and t.last_error is not distinct from n.last_error)`;
 
@@ -75,7 +78,8 @@ export function createPollStatements({
      */
     claim: `with f as materialized (
   select f.problem_code, f.problem_polls, f.rate, ${refilled} as tokens, ${burst} as burst, f.mentioned_credit,
-    ${floorOf('f.due_floor')} as floor, ${firstProvenDue('f')} as first_due
+    ${floorOf('f.due_floor')} as floor, ${firstProvenDue('f')} as first_due,
+    ${floorOf('f.mentioned_floor')} as mentioned_floor, ${firstMentionedDue('f')} as first_mentioned
   from ${fleet} f
   where ${isNewest('f')} and ${isFree}
     and ${mismatch('f')} is null and ${firstDue('f')} <= now()
@@ -88,10 +92,11 @@ export function createPollStatements({
   ) r
 ), mentioned as materialized (
   select key, mentioned_turn, callback_signed_at from (
-    select key, mentioned_turn, callback_signed_at from ${tracked} where due <= now() and not is_proven
+    select key, mentioned_turn, callback_signed_at from ${tracked}
+    where due between (select mentioned_floor from f) and now() and not is_proven
     order by mentioned_turn, callback_signed_at desc limit $1::integer for update skip locked
   ) waiting
-  limit coalesce((select rows from room), 0)
+  limit coalesce((select rows from room, f where f.first_mentioned <= now()), 0)
 ), proven as materialized (
   select key from (
     select key from ${tracked} where due between (select floor from f) and now() and is_proven
@@ -121,7 +126,7 @@ export function createPollStatements({
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken, polled_at = clock_timestamp(),
-    due_floor = coalesce(least(f.first_due, now()) - ${interval(floorSlackMs)}, fleet.due_floor),
+    due_floor = ${raised('first_due', 'due_floor')}, mentioned_floor = ${raised('first_mentioned', 'mentioned_floor')},
     well_at = case when $2::boolean then clock_timestamp() else fleet.well_at end,
     mentioned_credit = least(1, greatest(0, f.mentioned_credit + n.taken / 4.0 - n.mentioned)),
     delivery_credit = least(greatest(${maxCredit}, f.burst), fleet.delivery_credit + n.taken + 2 * n.mentioned),
