@@ -280,6 +280,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function prepareWork(): Promise<void> {
     await checkTables();
+    // The next statement would wait for a lock that a vanished machine keeps.
+    await database.run(statements.endSilent);
     await database.run(statements.declare);
   }
 

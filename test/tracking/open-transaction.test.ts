@@ -3,9 +3,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readOptions } from '../../src/tracking/options.ts';
+import { mark } from '../../src/tracking/sql.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
 import { type Cluster, startCluster } from './databases.ts';
-import { createWorld } from './world.ts';
+import { collect, createWorld, until, wrapPool } from './world.ts';
 
 describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
   let cluster: Cluster;
@@ -129,36 +130,52 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     },
   );
 
-  test('a connection whose machine vanished in the middle of a statement is ended', async () => {
-    const world = createWorld(cluster);
-    const tracker = await world.open();
-    const job = world.service.jobs.start();
-    await tracker.track(job);
-    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
-    const silent = new pg.Client({ connectionString: cluster.connectionString });
-    silent.on('error', () => {});
-    await silent.connect();
-    const { rows } = await silent.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const pid = rows[0]?.pid;
-    // It sends everything of a statement but the message Sync.
-    const { connection } = silent as unknown as {
-      readonly connection: Record<'parse' | 'bind' | 'execute' | 'flush', (given: object) => void>;
-    };
-    connection.parse({ text: `/* hosted-client */ update ${world.schema}.tracked set polls = polls + 1`, types: [] });
-    connection.bind({});
-    connection.execute({});
-    connection.flush({});
-    const isActive = async () =>
-      (
-        await world.rows(
-          `select 1 from pg_stat_activity where pid = ${pid} and state = 'active' and wait_event = 'ClientRead'`,
-        )
-      ).length > 0;
-    while (!(await isActive())) await new Promise((resolve) => setTimeout(resolve, 5));
+  test.each([
+    ['claim', () => [10, true]],
+    [
+      'track',
+      (key: string) => [JSON.stringify([{ key, user_id: 'user', job_id: 'other' }]), null, JSON.stringify([key])],
+    ],
+  ] as const)(
+    'a machine that vanishes before the end of its statement "%s" stops the others only until one of them ends its connection',
+    async (name, valuesOf) => {
+      const world = createWorld(cluster);
+      const tracker = await world.open();
+      const job = world.completeJob('approved');
+      const [key = ''] = await tracker.track(job);
+      await world.rows(`update TRACKED set state = 0`);
+      const statements = createStatements(
+        readOptions({ client: world.client, pool: world.pool, schema: world.schema }),
+      );
+      const silent = new pg.Client({ connectionString: cluster.connectionString });
+      silent.on('error', () => {});
+      await silent.connect();
+      const { rows } = await silent.query<{ pid: number }>('select pg_backend_pid() as pid');
+      // It sends everything of a statement but the message Sync.
+      const { connection } = silent as unknown as {
+        readonly connection: Record<'parse' | 'bind' | 'execute' | 'flush', (given: object) => void>;
+      };
+      connection.parse({ text: mark + statements[name], types: [] });
+      connection.bind({ values: valuesOf(key).map((value) => value && String(value)) });
+      connection.execute({});
+      connection.flush({});
+      const isActive = async () =>
+        (
+          await world.rows(
+            `select 1 from pg_stat_activity where pid = ${rows[0]?.pid} and state = 'active' and wait_event = 'ClientRead'`,
+          )
+        ).length > 0;
+      await until(isActive);
 
-    await world.pool.query(statements.endSilent.replace(/interval '\d+ milliseconds'/, "interval '0'"));
+      // A statement may last this long.
+      const impatient = wrapPool(world.pool, () => (text, run) => run(text.replace(/'15000 milliseconds'/, "'0'")));
+      const { completions, handler } = collect();
+      const worker = await world.open({ pool: impatient });
+      await worker.onCompletion(handler);
+      await worker.track(job);
 
-    while (await isActive()) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(await tracker.untrack(job)).toBe(true);
-  });
+      await until(() => completions.length === 1);
+      expect(await isActive()).toBe(false);
+    },
+  );
 });

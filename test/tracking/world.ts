@@ -301,17 +301,17 @@ export async function collectFrom(tracker: Tracker<Json>, handle?: Handle): Prom
 }
 
 /** Runs a statement of the tracker, or does something else. */
-type Around = (text: string, run: () => Promise<{ rows: unknown[] }>) => Promise<{ rows: unknown[] }>;
+type Around = (text: string, run: (text?: string) => Promise<{ rows: unknown[] }>) => Promise<{ rows: unknown[] }>;
 
 /** A pool whose connections run each statement as `around` says; every connection has its own. */
 export function wrapPool(pool: SqlPool, around: () => Around): SqlPool {
   return {
-    query: (text, values) => around()(text, () => pool.query(text, values)),
+    query: (text, values) => around()(text, (changed = text) => pool.query(changed, values)),
     async connect() {
       const connection = await pool.connect();
       const runAround = around();
       return {
-        query: (text, values) => runAround(text, () => connection.query(text, values)),
+        query: (text, values) => runAround(text, (changed = text) => connection.query(changed, values)),
         release: (isBroken) => connection.release(isBroken),
       };
     },
