@@ -180,8 +180,8 @@ function createWorker(world: World, { pool }: OpenedDatabase) {
   async function takeBatch(most: number): Promise<readonly string[]> {
     await world.rows(`update FLEET set rate = ${most * 10}, tokens = ${most}, refilled_at = clock_timestamp()`);
     const { rows } = await pool.query(statements.claim, [most, true]);
-    const taken = rows as { key: string | null; job_id: string }[];
-    return taken.filter(({ key }) => key !== null).map(({ job_id }) => job_id);
+    const [{ taken }] = rows as [{ taken: string | null }];
+    return (JSON.parse(taken ?? '[]') as readonly { job_id: string }[]).map(({ job_id }) => job_id);
   }
   return {
     /** Takes as many rows as there are tokens. */

@@ -51,7 +51,7 @@ export function createPollStatements(memory: Memory) {
         hold_ms: heldUntil() - now(),
         next_ms: memory.nextOf('due') - now(),
       };
-      return [{ ...fleet, ...waits, first_ms, tokens: due.length > 0 ? tokens : null }, ...taken];
+      return [{ ...fleet, ...waits, first_ms, tokens: due.length > 0 ? tokens : null, taken: JSON.stringify(taken) }];
     },
 
     countJobs: (keys: string) =>

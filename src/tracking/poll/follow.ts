@@ -115,9 +115,10 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
   async function take(most: number): Promise<number> {
     const ownMs = health.aloneMs();
     if (ownMs > 0) return Math.min(ownMs + 5, holdMs);
-    const [fleet, ...rows] = await database.run(statements.claim, [most, health.isWell()]);
+    const [fleet] = await database.run(statements.claim, [most, health.isWell()]);
     assertThere(fleet);
     assertFits(fleet);
+    const rows = JSON.parse(textOf(fleet, 'taken') ?? '[]') as readonly Row[];
     health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'asked_ms'));
     if (isSet(fleet, 'is_impossible')) isImpossible();
     if (rows.length > 0) {

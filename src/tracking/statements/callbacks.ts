@@ -11,7 +11,7 @@ import { type Expressions, interval } from './expressions.js';
 /** Creates the statement. */
 export function createCallbackStatements(
   { minDelayMs, deadlineMs }: StoredSettings,
-  { tracked, isMentioned, ownerOf, recheck }: Expressions,
+  { tracked, isMentioned, ownerOf }: Expressions,
 ) {
   // What a callback changes for its job: `isAdopted` says whether the job is followed from now on. `soonest` is the
   // earliest date of the next poll. `isBrought` says whether the next poll is moved to this date.
@@ -91,7 +91,7 @@ select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else 
 from ${ownerOf('$5')} o cross join counted cross join refused
 where refused.refusal is null
 on conflict (key) do update set
-  due = case when ${isBrought} then ${soonest} when ${isRechecked} then ${recheck('true')} else t.due end,
+  due = case when ${isBrought} then ${soonest} when ${isRechecked} then now() + ${interval(lagMs)} else t.due end,
   callback_trace = case when ${isBrought} or ${isRechecked} then excluded.callback_trace else t.callback_trace end,
   forced_at = case when ${isBrought} then ${soonest} when ${isRechecked} then now() else t.forced_at end,
   step = case when ${isBrought} or ${isRechecked} then 0 else t.step end,

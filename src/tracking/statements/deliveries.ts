@@ -12,27 +12,8 @@ import { floorSlackMs, kinds, leaseMsOf, outcomes, states, steps, unusedSeconds 
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
-export function createDeliveryStatements(
-  settings: StoredSettings,
-  {
-    tracked,
-    fleet,
-    isNewest,
-    burst,
-    unused,
-    refilled,
-    firstDue,
-    floorOf,
-    isFree,
-    set,
-    ids,
-    identity,
-    recheck,
-    isMentionedLately,
-    signedAt,
-    mismatch,
-  }: Expressions,
-) {
+export function createDeliveryStatements(settings: StoredSettings, shared: Expressions) {
+  const { tracked, fleet, isNewest, set, signedAt, floorOf, mismatch, burst } = shared;
   const { minDelayMs, deadlineMs, maxAttempts } = settings;
   const firstOf = (row: string, which: string) => `(select t.deliver_at from ${tracked} t
     where t.deliver_at is not null and ${which} and t.deliver_at >= ${floorOf(`${row}.deliver_floor`)} order by t.deliver_at limit 1)`;
@@ -65,9 +46,9 @@ returning t.lease_id, t.attempts, t.context::text as context`;
      * rows. While the tables do not fit this process, nothing is taken. Parameter: $1 the largest number of completions.
      */
     deliver: `with f as materialized (
-  select ${mismatch('f')} as mismatch, ${isFree} and f.problem_code is null as is_free, ${refilled} as tokens, ${burst} as burst,
-    f.delivery_credit as credit, ${unused} >= ${burst} + f.rate * ${unusedSeconds} as is_unused,
-    coalesce(${firstDue('f')} <= now(), false) as has_due,
+  select ${mismatch('f')} as mismatch, ${shared.isFree} and f.problem_code is null as is_free, ${shared.refilled} as tokens, ${burst} as burst,
+    f.delivery_credit as credit, ${shared.unused} >= ${burst} + f.rate * ${unusedSeconds} as is_unused,
+    coalesce(${shared.firstDue('f')} <= now(), false) as has_due,
     ${floorOf('f.deliver_floor')} as floor, ${firstDelivery('f')} as first_at
   from ${fleet} f where ${isNewest('f')} and ${firstDelivery('f')} <= now() for update
 ), room as materialized (
@@ -83,7 +64,7 @@ returning t.lease_id, t.attempts, t.context::text as context`;
 ), taken as (
   update ${tracked} t set deliver_at = now() + ${interval(leaseMsOf(settings))}, lease_id = gen_random_uuid()
   where key = any(array(select key from chosen))
-  returning ${ids}, t.end_id, t.lease_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} and t.settled is null as is_spent, t.missing,
+  returning ${shared.ids}, t.end_id, t.lease_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} and t.settled is null as is_spent, t.missing,
     t.settled, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, t.end_key,
     t.last_error, t.callback_trace,
     coalesce(t.trace, (select l.trace from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} limit 1)) as trace
@@ -135,7 +116,7 @@ where ${isCurrent('$2')} and t.settled is null`,
     restore: `update ${tracked} t set ${set(steps.restore)},
   signed_at = case when n.is_same then ${signedAt} else t.signed_at end,
   due = case when not n.is_same then now() + ${interval(minDelayMs)} * (0.5 + random() / 2)
-    else ${recheck(isMentionedLately(signedAt))} end
+    else ${shared.recheck(signedAt)} end
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, is_same boolean, signed_ms double precision)
 where ${isCurrent('$2')} and t.settled is not null`,
 
@@ -167,7 +148,7 @@ where ${isCurrent('$2')}`,
      * Lists dead letters. If the key of the end in $2 does not belong to a dead letter any more, the list begins with the oldest
      * dead letter. Parameters: $1 largest number of dead letters, $2 key after which the list begins, or null.
      */
-    deadLetters: `select ${identity}, t.end_key, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
+    deadLetters: `select ${shared.identity}, t.end_key, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
 from ${tracked} t
 where t.state = ${states.dead} and t.ended_at is not null and coalesce((t.ended_at, t.key) >
   (select a.ended_at, a.key from ${tracked} a where a.end_key = $2::uuid and a.state = ${states.dead} limit 1), true)

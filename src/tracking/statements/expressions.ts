@@ -87,9 +87,8 @@ export function createExpressions({
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
   // The date of a further poll of a job that has ended. A callback that was signed since the status was, or shortly
   // before it, may be about a newer result.
-  const recheck = (isMentioned: string) => `case when ${isMentioned} then now() + ${interval(lagMs)} end`;
-  const isMentionedLately = (signedAt: string) =>
-    `t.callback_signed_at >= coalesce(${signedAt}, '-infinity') - ${interval(lagMs)}`;
+  const recheck = (signedAt: string) =>
+    `case when t.callback_signed_at >= coalesce(${signedAt}, '-infinity') - ${interval(lagMs)} then now() + ${interval(lagMs)} end`;
   // Several polls of a job may run at the same time, so a status may be stored after one that was signed later.
   const signedAt = 'greatest(t.signed_at, to_timestamp(n.signed_ms / 1000))';
   const late: Step = {
@@ -97,7 +96,7 @@ export function createExpressions({
     deadline: `now() + ${interval(deadlineMs)}`,
     id: 'gen_random_uuid()',
     settled: 't.settled',
-    recheck: recheck(isMentionedLately('t.signed_at')),
+    recheck: recheck('t.signed_at'),
   };
   const set = (step: Step) =>
     Object.entries(step)
@@ -128,7 +127,6 @@ export function createExpressions({
     withoutLink,
     ownerOf,
     recheck,
-    isMentionedLately,
     signedAt,
     set,
     ids,

@@ -18,41 +18,15 @@ import {
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
-export function createPollStatements({
-  tracked,
-  fleet,
-  isNewest,
-  burst,
-  refilled,
-  heldUntil,
-  heldByService,
-  floorOf,
-  firstProvenDue,
-  firstMentionedDue,
-  firstDue,
-  isFree,
-  mismatch,
-  isLateCounted,
-  isUnknown,
-  isLinkProven,
-  withoutLink,
-  set,
-  ownerOf,
-  recheck,
-  isMentionedLately,
-  signedAt,
-  longestWait,
-  randomWait,
-  firstLateMs,
-  lateMs,
-}: Expressions) {
+export function createPollStatements(shared: Expressions) {
+  const { tracked, fleet, isNewest, set, isLinkProven, isLateCounted, signedAt, floorOf } = shared;
   const hasNoProof = `not ${isLinkProven('t')}`;
   // A link may be tracked only after the job is followed.
   const lateContext = `case when t.context is null and t.mentioned_at is not null then (select l.context from ${tracked} l
     where l.link_ref_id = e.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))
     else t.context end`;
   const isLate = `(t.state = ${states.tracking} and t.deadline <= now())`;
-  const lateDelay = interval(`(case when ${isLateCounted('t')} then ${lateMs} else ${firstLateMs} end)`);
+  const lateDelay = interval(`(case when ${isLateCounted('t')} then ${shared.lateMs} else ${shared.firstLateMs} end)`);
 
   const raised = (first: string, floor: string) =>
     `coalesce(least(f.${first}, now()) - ${interval(floorSlackMs)}, fleet.${floor})`;
@@ -63,8 +37,7 @@ export function createPollStatements({
     /**
      * Takes due rows, takes one token for each row from the token bucket, and sets the dates of the next polls. A
      * process that dies after this statement leaves no lock behind. The rows have no context, because PostgreSQL keeps the
-     * lock of the row of `fleet` until it has sent all rows. The first row of the result describes the token
-     * bucket. All other rows of the result are the taken rows. Parameters: $1 the largest number of rows, $2 whether
+     * lock of the row of `fleet` until it has sent all rows. The result is one row. Parameters: $1 the largest number of rows, $2 whether
      * the requests of this process succeed.
      *
      * Anyone who has seen a callback can name any number of jobs. So while proven rows are due, at most a quarter of
@@ -77,12 +50,12 @@ export function createPollStatements({
      * While the tables do not fit this process, no row is taken, and `mismatch` says why.
      */
     claim: `with f as materialized (
-  select f.problem_code, f.problem_polls, f.rate, ${refilled} as tokens, ${burst} as burst, f.mentioned_credit,
-    ${floorOf('f.due_floor')} as floor, ${firstProvenDue('f')} as first_due,
-    ${floorOf('f.mentioned_floor')} as mentioned_floor, ${firstMentionedDue('f')} as first_mentioned
+  select f.problem_code, f.problem_polls, f.rate, ${shared.refilled} as tokens, ${shared.burst} as burst, f.mentioned_credit,
+    ${floorOf('f.due_floor')} as floor, ${shared.firstProvenDue('f')} as first_due,
+    ${floorOf('f.mentioned_floor')} as mentioned_floor, ${shared.firstMentionedDue('f')} as first_mentioned
   from ${fleet} f
-  where ${isNewest('f')} and ${isFree}
-    and ${mismatch('f')} is null and ${firstDue('f')} <= now()
+  where ${isNewest('f')} and ${shared.isFree}
+    and ${shared.mismatch('f')} is null and ${shared.firstDue('f')} <= now()
   for update
 ), room as materialized (
   select r.rows, least(ceil(r.rows / 4.0), floor(r.mentioned_credit + r.rows / 4.0))::integer as share from (
@@ -116,11 +89,10 @@ export function createPollStatements({
     mentioned_polls = t.mentioned_polls + (t.mentioned_polls between 1 and 99)::integer,
     due = case when ${isLate} then now() + ${lateDelay}
       when not t.is_proven and t.mentioned_polls >= ${maxUnknownPolls - 1} then now() + ${interval(lastPollMs)}
-      else least(now() + ${randomWait(longestWait('t.step'))}, case when t.state = ${states.tracking} then deadline end) end
+      else least(now() + ${shared.randomWait(shared.longestWait('t.step'))}, case when t.state = ${states.tracking} then deadline end) end
   where key = any(array(select key from chosen))
-  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.last_error, t.is_proven::text as is_proven,
-    ${isLinkProven('t')}::text as is_link_proven, t.mentioned_polls, t.missing, t.missing_seen, t.missing_mentioned, ${isLate}::text as is_late,
-    t.step, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, ${milliseconds('t.callback_signed_at')} as callback_signed_ms,
+  returning ${shared.ids}, t.last_error, t.is_proven, ${isLinkProven('t')} as is_link_proven, t.mentioned_polls, t.missing,
+    t.missing_seen, t.missing_mentioned, ${isLate} as is_late, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms,
     case when ${isLateCounted('t')} then t.late_polls else 0 end as late_polls,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
@@ -136,22 +108,14 @@ export function createPollStatements({
   from f, (select count(*)::integer as taken, count(*) filter (where is_mentioned) as mentioned from chosen) n
   where n.taken > 0 and ${isNewest('fleet')}
 )
-select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
-  (select f.tokens from f) as tokens,
+select (select json_agg(taken) from taken)::text as taken, s.problem_code, s.rate, (select f.tokens from f) as tokens,
+  ${milliseconds(`${shared.heldUntil('s')} - clock_timestamp()`)} as hold_ms,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
-  ${milliseconds(`${firstDue('s')} - now()`)} as next_ms,
-  ${milliseconds(`${heldByService('s')} - clock_timestamp()`)} as asked_ms,
-  (${firstDue('s')} > now() + ${interval('(greatest(s.longest_delay_ms, 1) + 60000)')})::text as is_impossible,
-  null as kind, null as state, null as user_id, null as job_id, null as link_ref_id,
-  null as last_error, null as is_proven, null as is_link_proven, null as mentioned_polls, null as missing, null as missing_seen, null as missing_mentioned, null as is_late,
-  null as late_polls, null as late_ms, null as step, null as revision, null as version, null as signed_ms, null as callback_signed_ms,
-  ${mismatch('s')} as mismatch
-from ${fleet} s where ${isNewest('s')}
-union all
-select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id,
-  t.last_error, t.is_proven, t.is_link_proven, t.mentioned_polls, t.missing, t.missing_seen, t.missing_mentioned, t.is_late, t.late_polls, t.late_ms,
-  t.step, t.revision, t.version, t.signed_ms, t.callback_signed_ms, null
-from taken t`,
+  ${milliseconds(`${shared.firstDue('s')} - now()`)} as next_ms,
+  ${milliseconds(`${shared.heldByService('s')} - clock_timestamp()`)} as asked_ms,
+  (${shared.firstDue('s')} > now() + ${interval('(greatest(s.longest_delay_ms, 1) + 60000)')})::text as is_impossible,
+  ${shared.mismatch('s')} as mismatch
+from ${fleet} s where ${isNewest('s')}`,
 
     /**
      * Counts the known jobs of links, and says whether a link has jobs that callbacks have mentioned and that are not
@@ -161,8 +125,8 @@ from taken t`,
      */
     countJobs: `select l.key, j.known + n.known as known, j.has_mentioned
 from ${tracked} l cross join lateral (
-  select count(*) filter (where not ${isUnknown('j')})::integer as known,
-    coalesce(bool_or(j.state = ${states.heard} and not ${isUnknown('j')}), false)::text as has_mentioned
+  select count(*) filter (where not ${shared.isUnknown('j')})::integer as known,
+    coalesce(bool_or(j.state = ${states.heard} and not ${shared.isUnknown('j')}), false)::text as has_mentioned
   from ${tracked} j where j.link_ref_id = l.link_ref_id and j.kind = ${kinds.job}
 ) j cross join lateral (
   select count(*)::integer as known from ${tracked} j where j.mentioned_link_ref_id = l.link_ref_id and j.link_ref_id is null
@@ -178,7 +142,7 @@ where l.key = ${keysOf('$1')}`,
     note: `update ${tracked} t set last_error = n.last_error,
   mentioned_turn = t.mentioned_turn + (n.first_answers > 0 and t.mentioned_polls = 0)::integer,
   mentioned_polls = case when n.first_answers = 0 then t.mentioned_polls else least(t.mentioned_polls + n.first_answers, 99) end,
-  is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id is not distinct from n.link_ref_id)),${withoutLink(
+  is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id is not distinct from n.link_ref_id)),${shared.withoutLink(
     `n.has_status and n.link_ref_id is null and ${hasNoProof}`,
   )},
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_mentioned = coalesce(n.missing_mentioned, t.missing_mentioned),
@@ -204,7 +168,7 @@ where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
     relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = o.follows, context = o.context,
   state = case when o.follows then t.state else ${states.heard} end,
   due = case when o.follows then t.due end, deadline = case when o.follows then t.deadline end
-from ${ownerOf('$3')} o
+from ${shared.ownerOf('$3')} o
 where t.key = $1::uuid and t.state = ${states.tracking} and ${hasNoProof}
 returning t.state`,
 
@@ -216,7 +180,7 @@ returning t.state`,
      * Parameters: $1 JSON of rows, $2 keys.
      */
     end: `update ${tracked} t set ${set(steps.end)}, outcome = e.outcome,
-  last_error = case when e.outcome = ${outcomes.expired} then e.last_error else t.last_error end,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
+  last_error = case when e.outcome = ${outcomes.expired} then e.last_error else t.last_error end,${shared.withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
 from json_to_recordset($1::text::json) as e(key uuid, outcome smallint, link_ref_id text, last_error text)
 where t.key = e.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
   and (${isLinkProven('t')} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)
@@ -238,7 +202,7 @@ returning ${outcomes.completed} as outcome`,
      * meanwhile (`step` is 0) keeps its date. Parameters: $1 JSON of rows, $2 keys.
      */
     keepEnd: `update ${tracked} t set last_error = null, signed_at = case when n.is_same then ${signedAt} else t.signed_at end,
-  due = case when n.signed_ms is null and t.step = 0 then t.due when t.step <= 1 and n.signed_ms is not null then ${recheck(isMentionedLately(signedAt))} end
+  due = case when n.signed_ms is null and t.step = 0 then t.due when t.step <= 1 and n.signed_ms is not null then ${shared.recheck(signedAt)} end
 from json_to_recordset($1::text::json) as n(key uuid, revision integer, is_same boolean, signed_ms double precision)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state in (${states.done}, ${states.dead}) and t.revision = n.revision`,
 
