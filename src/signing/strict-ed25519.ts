@@ -6,10 +6,12 @@
  * @module
  */
 
+// Shifts, because a transpiler for old browsers makes `Math.pow` of `**`, which takes no bigint.
+
 /** The order of the base point, L = 2^252 + 27742317777372353535851937790883648493 (RFC 8032 §5.1). */
-const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
+const groupOrder = (1n << 252n) + 27742317777372353535851937790883648493n;
 /** The prime of the field, p = 2^255 - 19 (RFC 8032 §5.1). */
-const fieldPrime = 2n ** 255n - 19n;
+const fieldPrime = (1n << 255n) - 19n;
 
 /**
  * One of the two y coordinates of the points of order 8. Multiplied by four, such a point gives (0, -1). The other y
@@ -44,7 +46,7 @@ export function isStrictSignature(signature: Uint8Array): boolean {
 }
 
 function yOf(point: Uint8Array): bigint {
-  return toLittleEndianNumber(point) & (2n ** 255n - 1n);
+  return toLittleEndianNumber(point) & ((1n << 255n) - 1n);
 }
 
 function toLittleEndianNumber(bytes: Uint8Array): bigint {
