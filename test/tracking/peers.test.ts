@@ -20,7 +20,9 @@ test.each([
   await expect(load()).rejects.toMatchObject({
     code: 'storage',
     reason: 'peer_missing',
-    message: expect.stringMatching(new RegExp(`the package "${name}" is not installed.*: npm install ${name}$`)),
+    message: expect.stringMatching(
+      new RegExp(`the package "${name}" is not installed.*: npm install ${name}, and leave it out of bundles$`),
+    ),
   });
 });
 

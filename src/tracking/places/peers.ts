@@ -30,21 +30,32 @@ export interface LiteModule {
 
 /** Loads `pg`. */
 export async function loadPg(): Promise<{ readonly Pool: new (options: object) => OwnPool }> {
-  const loaded = (await load('pg', () => import('pg' as string))) as { readonly default: object };
-  // `pg` is CommonJS, and some runtimes do not find its named exports.
-  return loaded.default as { readonly Pool: new (options: object) => OwnPool };
+  try {
+    // Inside `try`, bundlers tolerate that the package is not installed.
+    const loaded = (await import('pg' as string)) as { readonly default: object };
+    // `pg` is CommonJS, and some runtimes do not find its named exports.
+    return loaded.default as { readonly Pool: new (options: object) => OwnPool };
+  } catch (error) {
+    throw createMissingError('pg', error);
+  }
 }
 
 /** Loads PGlite. */
 export async function loadLite(): Promise<LiteModule> {
-  return (await load('@electric-sql/pglite', () => import('@electric-sql/pglite' as string))) as LiteModule;
+  const name = '@electric-sql/pglite';
+  try {
+    return await importUnbundled(name);
+  } catch (error) {
+    throw createMissingError(name, error);
+  }
 }
 
-async function load(name: string, importPeer: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return await importPeer();
-  } catch (error) {
-    const why = `the package "${name}" is not installed, or cannot be loaded: npm install ${name}`;
-    throw new HostedStorageError('peer_missing', why, { cause: error });
-  }
+/** Imports a package that bundlers must not find by its name, because it reads files that lie beside its code. */
+function importUnbundled(name: string): Promise<LiteModule> {
+  return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name);
+}
+
+function createMissingError(name: string, cause: unknown): HostedStorageError {
+  const why = `the package "${name}" is not installed, or cannot be loaded: npm install ${name}, and leave it out of bundles`;
+  return new HostedStorageError('peer_missing', why, { cause });
 }
