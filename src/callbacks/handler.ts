@@ -21,7 +21,7 @@ import type { JobRef, JobStatus, PendingJob } from '../jobs/types.js';
 import { resultsOf } from '../jobs/version.js';
 import { assumedRedeliverySeconds, assumedSettlingMs } from '../protocol/assumptions.js';
 import { createPlatformClock, durationSince } from '../runtime/clock.js';
-import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
+import { hasMethods, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
 import { createAdmission } from './admission.js';
 import { callbackFacts, createBusyError, createLimitError } from './callback-errors.js';
 import { againAfterMs, answersHint, createEvent, createOldError, digestOfJob, isTooOld } from './confirm.js';
@@ -240,14 +240,15 @@ const bodyBroken =
 /** Whether a value is a web-standard request, unlike the requests of `node:http` and the events of Lambda. */
 function isWebRequest(request: unknown): boolean {
   try {
-    return isRecord(request) && hasMethods(readProperty(request, 'headers'), 'get');
+    // The event of h3 has web-standard headers, too.
+    return hasMethods(request, 'text') && hasMethods(readProperty(request, 'headers'), 'get');
   } catch {
     return false;
   }
 }
 
 const isNotWrapped =
-  'must get a web-standard request: for Express, Fastify and the server of Node, wrap it in nodeHandler(…) of hosted-client/node; for Lambda, in lambdaHandler(…)';
+  'must get a web-standard request: for Express, Fastify and the server of Node, wrap it in nodeHandler(…) of hosted-client/node; for Lambda, in lambdaHandler(…); for Nuxt and h3, pass it toWebRequest(event), or event.req of h3 2';
 
 function createNotWrappedError(): HostedConfigError {
   return new HostedConfigError([{ path: 'handler', message: isNotWrapped }], callbackFacts);
