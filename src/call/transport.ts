@@ -9,7 +9,7 @@ import { HostedConnectionError } from '../errors/client-errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
 import { platformFetch } from '../runtime/fetch.js';
-import { lazy } from '../runtime/lazy.js';
+import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
@@ -58,9 +58,12 @@ export async function send(
   signal: AbortSignal,
 ): Promise<TransportResponse> {
   const { settings } = attempt.call.shared;
-  const ky = loadKy.value ?? (await loadKy().catch(() => null));
+  const ky = loadKy.value ?? (await loadKy().catch(loadErrorOf));
   signal.throwIfAborted();
-  if (ky === null) throw createConnectionError(attempt, notLoaded, 'the code that sends requests could not be loaded');
+  if (typeof ky === 'string') {
+    const why = `the code that sends requests could not be loaded (${ky}): ${adviceToRestart}`;
+    throw createConnectionError(attempt, { reason: ky, step: null, isNotSent: true, isLasting: false }, why);
+  }
   let received: Omit<TransportResponse, 'receivedAt'>;
   try {
     const response = await fetchWith(ky, attempt, signed, signal);
@@ -154,8 +157,6 @@ async function readWhole(
   if (text !== null) return { status, headers, text, flaw: null };
   return { status, headers, text: decodeLossy(bytes), flaw: isWhole ? 'not_utf8' : 'too_large' };
 }
-
-const notLoaded: ConnectionFailure = { reason: null, step: null, isNotSent: true, isLasting: false };
 
 function createConnectionError(
   attempt: Attempt,

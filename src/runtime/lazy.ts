@@ -43,6 +43,17 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
   }
 }
 
+/** The code of the error of an `import()`, or its name where it has no code. Bundlers have names of their own for it. */
+export function loadErrorOf(error: unknown): string {
+  const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
+  return (
+    ([code, name].find((text) => typeof text === 'string' && /^\w{2,40}$/.test(text)) as string | undefined) ?? 'Error'
+  );
+}
+
+/** What to do about code that could not be loaded. */
+export const adviceToRestart = 'if a deploy has replaced its files, restart this process';
+
 /** Whether anything is loading. The test clock needs this: a client that waits for code to load is not idle. */
 export function isLoading(): boolean {
   return loading > 0;

@@ -5,8 +5,9 @@
  * @module
  */
 
+import { HostedConfigError } from '../errors/client-errors.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
-import { lazy } from '../runtime/lazy.js';
+import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 
 /** A secret key. */
@@ -82,7 +83,7 @@ function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
 // tweetnacl calls `require` when it loads. Some bundles have no `require`, so tweetnacl is imported only if it is
 // needed.
 async function loadTweetnaclBackend(): Promise<Ed25519Backend> {
-  const { sign } = (await import('tweetnacl')).default;
+  const { sign } = (await import('tweetnacl').catch(failToLoad)).default;
   return {
     importSeed(seed) {
       const { publicKey, secretKey } = sign.keyPair.fromSeed(seed);
@@ -90,6 +91,11 @@ async function loadTweetnaclBackend(): Promise<Ed25519Backend> {
     },
     importPublicKey: (publicKey) => (message, signature) => sign.detached.verify(message, signature, publicKey),
   };
+}
+
+function failToLoad(error: unknown): never {
+  const message = `needs the package tweetnacl, which could not be loaded (${loadErrorOf(error)}): ${adviceToRestart}`;
+  throw new HostedConfigError([{ path: 'signer', message }], {});
 }
 
 function toBytes(base64: string): Uint8Array {

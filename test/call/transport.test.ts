@@ -19,9 +19,11 @@ afterEach(() => {
 
 test('a call that cannot load what sends is not sent, and the next one tries anew', async () => {
   vi.resetModules();
-  vi.doMock('ky', () => {
-    throw new Error('EMFILE');
-  });
+  vi.doMock('ky', () => ({
+    get default() {
+      throw Object.assign(new Error('Cannot find module'), { code: 'ERR_MODULE_NOT_FOUND' });
+    },
+  }));
   const { HostedClient: Client } = await import('hosted-client');
   const service = createMockService();
   const client = new Client({ ...service.sandbox.clientOptions, fetch: service.fetch });
@@ -33,7 +35,9 @@ test('a call that cannot load what sends is not sent, and the next one tries ane
     code: 'connection',
     outcome: 'not_sent',
     attempts: 1,
-    message: 'Cannot create a link: the code that sends requests could not be loaded',
+    message:
+      'Cannot create a link: the code that sends requests could not be loaded (ERR_MODULE_NOT_FOUND): if a deploy has replaced its files, restart this process',
+    cause: { code: 'ERR_MODULE_NOT_FOUND' },
   });
   await expect(client.links.create(newLink)).resolves.toHaveProperty('refId');
   expect(service.sandbox.links.all()).toHaveLength(1);

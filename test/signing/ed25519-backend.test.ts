@@ -6,6 +6,7 @@ import { platformCrypto } from '../../src/runtime/node-crypto.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.doUnmock('tweetnacl');
   vi.resetModules();
 });
 
@@ -95,6 +96,20 @@ test.each<[string, object | undefined]>([
   const signature = await signer.sign(input);
 
   expect(signature).toBe(expected);
+});
+
+test('a call that cannot load the portable arithmetic names the error', async () => {
+  vi.doMock('tweetnacl', () => {
+    throw new Error('Loading chunk 7 failed');
+  });
+  const { ed25519, HostedClient } = await signersOn(undefined);
+  const signer = ed25519({ secretKey: seed, servicePublicKey: publicKey });
+  const client = new HostedClient({ partnerId: '085', signer, baseUrls: { sandbox: 'https://hosted.test' } });
+
+  await expect(client.links.list()).rejects.toMatchObject({
+    code: 'config',
+    message: expect.stringContaining('"signer" needs the package tweetnacl, which could not be loaded'),
+  });
 });
 
 test('ed25519() verifies as false what the platform throws at', async () => {
