@@ -29,9 +29,10 @@ const activities = new WeakMap<Clock, Activity>();
 type AfterTurn = (act: () => void) => unknown;
 
 // The function is chosen when this module loads. So `advance` also works if a test runner replaces it later. If a runner
-// has replaced it before (the fake timers of vitest, jest and sinon have a mark), messages do the same.
+// has replaced it before (the fake timers of vitest, jest and sinon have a mark, those of node:test and jest's old ones
+// another name), messages do the same.
 const { setImmediate: immediate } = globalThis as { setImmediate?: AfterTurn };
-const isReal = immediate !== undefined && !('clock' in immediate || '_isMockFunction' in immediate);
+const isReal = immediate?.name === 'setImmediate' && !('clock' in immediate);
 const afterThisTurn: AfterTurn = isReal ? immediate : postMessage;
 
 /** How many consecutive event-loop turns must be idle before time moves on. */
@@ -207,6 +208,8 @@ async function areIdle(participants: ReadonlySet<Participant | null>): Promise<b
  */
 async function runReadyTasks(): Promise<void> {
   await crypto.subtle.digest('SHA-256', new Uint8Array());
+  // The fake timers of sinon also hold back microtasks, with which Node reads the body of a response.
+  (queueMicrotask as { clock?: { runMicrotasks?(): void } }).clock?.runMicrotasks?.();
   await new Promise<void>((resolve) => {
     afterThisTurn(resolve);
   });
