@@ -19,7 +19,9 @@ const entries = {
 };
 
 /** The other modules that an `import()` loads. */
-export const lazy = ['src/sandbox/app.tsx', 'src/sandbox/http-server.ts', 'src/sandbox/post-callback.ts'];
+export const lazy = ['app.tsx', 'description.ts', 'http-server.ts', 'post-callback.ts'].map(
+  (file) => `src/sandbox/${file}`,
+);
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 

@@ -15,7 +15,6 @@ import { createRunningService, type RunningService } from '../testing/running-se
 import { writeSaved } from '../testing/saved-text.js';
 import type { MockService } from '../testing/types.js';
 import { type Callbacks, createCallbacks } from './callbacks.js';
-import { readDescription } from './description.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest } from './http-server.js';
 import { checkInput, createInputError, environmentInput, playInput } from './input.js';
@@ -34,6 +33,10 @@ import { createWork } from './work.js';
 
 // The code that posts callbacks is loaded with the first callback, so that a sandbox starts fast.
 const loadPosting = lazy(() => import('./post-callback.js'));
+
+// jest and bundlers turn it into CommonJS, which has no `import.meta`. The sandbox can do without it.
+const loadDescription = () =>
+  import('./description.js').then(({ readDescription }) => readDescription()).catch(() => null);
 
 /** How many bytes of bodies are kept: requests, responses and callbacks together. */
 const maxKeptBytes = 8_000_000;
@@ -232,7 +235,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       send: serviceHandler.send,
       findReceiver: callbacks.findReceiver,
       forgotten: () => forgotten,
-      description: readDescription(),
+      description: await loadDescription(),
     }),
   );
   const check = createRequestCheck(settings, port);
