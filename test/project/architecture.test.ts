@@ -157,7 +157,6 @@ test.each([
   ['tweetnacl', ['signing/ed25519-backend.ts']],
   ['msw', ['testing/msw.ts']],
   ['pg', ['tracking/places/peers.ts']],
-  ['@electric-sql/pglite', ['tracking/places/peers.ts']],
 ])('%s is imported in one file', (name, files) => {
   expect(importersOf(name)).toEqual(files);
 });
@@ -200,7 +199,8 @@ test('what callers give is checked as a copy: `inputObject` alone makes a schema
 });
 
 test('no other package is imported', () => {
-  const known = ['@electric-sql/pglite', '@opentelemetry/api', 'hono', 'ky', 'msw', 'pg', 'tweetnacl', 'zod'];
+  // PGlite is loaded by a name that bundlers do not find.
+  const known = ['@opentelemetry/api', 'hono', 'ky', 'msw', 'pg', 'tweetnacl', 'zod'];
   const packages = sources.flatMap((source) => source.packages).filter((name) => !name.startsWith('node:'));
   const nameOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/');
 
