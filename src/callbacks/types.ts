@@ -142,24 +142,22 @@ export interface CallbackHandler {
    *
    * @param request - The request.
    * @param env - The bindings of the Worker.
-   * @param context - The context of the execution.
+   * @param context - The context of the execution: by this method, a Worker is told from other frameworks with three
+   *   arguments.
    * @returns The response.
    */
-  (request: Request, env: unknown, context: WorkerContext): Promise<Response>;
-}
-
-/**
- * By this method, a Worker is told from other frameworks with three arguments.
- *
- * @inline
- */
-interface WorkerContext {
-  /**
-   * Keeps the Worker alive.
-   *
-   * @param promise - What the Worker waits for.
-   */
-  waitUntil(promise: Promise<unknown>): void;
+  (
+    request: Request,
+    env: unknown,
+    context: {
+      /**
+       * Keeps the Worker alive.
+       *
+       * @param promise - What the Worker waits for.
+       */
+      waitUntil(promise: Promise<unknown>): void;
+    },
+  ): Promise<Response>;
 }
 
 /**
@@ -195,7 +193,7 @@ export interface ReplayGuard {
    */
   begin(
     key: string,
-    version: StatusVersion,
+    version: { id: string; signedAt: Date },
     leaseMs: number,
     keepMs: number,
   ): Promise<'new' | 'known' | 'older' | 'busy'>;
@@ -206,7 +204,7 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  commit(key: string, version: StatusVersion): Promise<void>;
+  commit(key: string, version: { id: string; signedAt: Date }): Promise<void>;
   /**
    * Records that handing over failed, by ending the lease: the same version is `'new'` at once. It stays the version of
    * the key, because it may have had its effect; the one before it is not restored. If the version was committed, or if
@@ -215,17 +213,5 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  forget(key: string, version: StatusVersion): Promise<void>;
-}
-
-/**
- * A version of a job's status, as a guard compares it.
- *
- * @inline
- */
-interface StatusVersion {
-  /** The id of the event. */
-  id: string;
-  /** When the service signed the status. */
-  signedAt: Date;
+  forget(key: string, version: { id: string; signedAt: Date }): Promise<void>;
 }

@@ -115,7 +115,7 @@ export class HostedResponseError extends HostedError {
   readonly code = 'response';
   readonly #response: ReceivedResponse | null;
   /** Why the response cannot be used. */
-  readonly reason: UnusableReason;
+  readonly reason: 'malformed' | 'shape' | 'mismatch' | 'too_large' | 'redirect' | 'paging';
   /** The HTTP status; null for a callback. */
   readonly status: number | null;
   /** The problems of the response: at most the first 20. Each has a path, but never a value. */
@@ -162,7 +162,7 @@ export class HostedResponseError extends HostedError {
 export class HostedSignatureError extends HostedError {
   readonly code = 'signature';
   /** Why the response or callback cannot be trusted. */
-  readonly reason: SignatureReason;
+  readonly reason: 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected';
 
   /** @internal */
   constructor(reason: SignatureReason, facts: ErrorFacts, why: string = signatureMessages[reason]) {

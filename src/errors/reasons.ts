@@ -6,39 +6,29 @@
 
 import type { Issue } from './hosted-error.js';
 
-/**
- * Why a signature cannot be trusted; {@link HostedSignatureError} explains each value.
- *
- * @inline
- */
-export type SignatureReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected';
-
 /** Why a signature cannot be trusted. */
-export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
+export const signatureMessages = {
   missing: 'it is not signed',
   malformed: 'its signature or timestamp is malformed',
   mismatch: 'its signature does not match its timestamp, the partner id and the key of this client',
   unkeyed: 'instead of a signature, it has a digest that anyone can compute',
   stale: 'it was signed too far in the past or in the future; the limit is "maxResponseAgeMs"',
   reflected: 'it has the signature of our own request',
-};
+} as const;
 
-/**
- * Why a response cannot be used; {@link HostedResponseError} explains each value.
- *
- * @inline
- */
-export type UnusableReason = 'malformed' | 'shape' | 'mismatch' | 'too_large' | 'redirect' | 'paging';
+export type SignatureReason = keyof typeof signatureMessages;
 
 /** Why a response cannot be used. */
-export const unusableMessages: Readonly<Record<UnusableReason, string>> = {
+export const unusableMessages = {
   malformed: 'it is not JSON that can be read',
   shape: 'it does not have the expected shape',
   mismatch: 'it does not match the request',
   too_large: 'it is larger than "maxResponseBytes"',
   redirect: 'it is a redirect, which is not followed',
   paging: 'it is not the expected page',
-};
+} as const;
+
+export type UnusableReason = keyof typeof unusableMessages;
 
 /**
  * The largest total length of the issues in a message, in characters. The whole message is then shorter than 2,000

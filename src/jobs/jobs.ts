@@ -7,12 +7,13 @@
 import type { ApiPromise } from '../call/api-promise.js';
 import { callOnceStarted, type StartClient } from '../call/call.js';
 import { HostedValidationError } from '../errors/client-errors.js';
+import type { HostedError } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { jobStatus } from './operations.js';
 import { createPoller } from './poller.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
-import { type WaitEntry, waitForEach } from './wait-for-all.js';
+import { waitForEach } from './wait-for-all.js';
 import { copyIds, readWaitOptions, type WaitOptions } from './wait-input.js';
 import { watchJob } from './watch.js';
 
@@ -119,7 +120,24 @@ export interface Jobs {
       /** How many requests may be in flight at once: 1 to 1,000. Default 10. */
       concurrency?: number;
     },
-  ): AsyncIterable<WaitEntry<J>>;
+  ): AsyncIterable<
+    | {
+        /** Your own object. */
+        job: J;
+        /** The job's final status. */
+        status: CompletedJob;
+        /** There is no error. */
+        error?: undefined;
+      }
+    | {
+        /** Your own object. */
+        job: J;
+        /** There is no status. */
+        status?: undefined;
+        /** Why the wait for the job ended without a final status. */
+        error: HostedError;
+      }
+  >;
 }
 
 /**

@@ -12,28 +12,10 @@ import { createJobSource, type SourcedJob } from './job-source.js';
 import type { Poller, Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
 
-/**
- * How the wait for one job ended: its final status, or the error.
- *
- * @inline
- */
-export type WaitEntry<J extends JobRef> =
-  | {
-      /** The caller's own object. */
-      job: J;
-      /** The job's final status. */
-      status: CompletedJob;
-      /** There is no error. */
-      error?: undefined;
-    }
-  | {
-      /** The caller's own object. */
-      job: J;
-      /** There is no status. */
-      status?: undefined;
-      /** Why the wait for the job ended without a final status. */
-      error: HostedError;
-    };
+/** How the wait for one job ended: see `Jobs.waitForAll`. */
+type WaitEntry<J extends JobRef> =
+  | { job: J; status: CompletedJob; error?: undefined }
+  | { job: J; status?: undefined; error: HostedError };
 
 // After this many new jobs, other code may run. Jobs with an initial delay need no request yet, so an endless source
 // could otherwise add jobs without a pause.

@@ -15,26 +15,6 @@ import { callOptions, durationOr, flag, integer } from '../validation/input.js';
 import type { JobRef, JobStatus } from './types.js';
 
 /**
- * The report that `onPoll` gets after each poll.
- *
- * @inline
- */
-export interface PollReport {
-  /** The ids of the job that was polled. */
-  job: JobRef;
-  /** The number of the poll in its wait, from 1. */
-  attempt: number;
-  /** Milliseconds since the wait began. */
-  elapsedMs: number;
-  /** Milliseconds until the next poll; null if this was the last poll. */
-  nextDelayMs: number | null;
-  /** The job's status; null if the poll failed. */
-  status: JobStatus | null;
-  /** Why the poll failed; null if it succeeded. */
-  error: HostedError | null;
-}
-
-/**
  * Options of a wait. `timeoutMs` and `totalTimeoutMs` apply to each poll. `maxRetries` is ignored, because the next
  * poll is the retry. `Retry-After` delays the next poll by the requested time, but not beyond the deadline.
  */
@@ -79,7 +59,20 @@ export interface WaitOptions extends CallOptions {
    *
    * @param poll - The status or the error of the poll, and the delay until the next poll.
    */
-  onPoll?: (poll: PollReport) => void;
+  onPoll?: (poll: {
+    /** The ids of the job that was polled. */
+    job: JobRef;
+    /** The number of the poll in its wait, from 1. */
+    attempt: number;
+    /** Milliseconds since the wait began. */
+    elapsedMs: number;
+    /** Milliseconds until the next poll; null if this was the last poll. */
+    nextDelayMs: number | null;
+    /** The job's status; null if the poll failed. */
+    status: JobStatus | null;
+    /** Why the poll failed; null if it succeeded. */
+    error: HostedError | null;
+  }) => void;
 }
 
 /** The options of a wait, checked and with their defaults. */
@@ -113,7 +106,7 @@ const waitOptions = inputObject({
   imageLinks: z.optional(flag),
   history: z.optional(flag),
   onPoll: z.optional(
-    z.custom<(poll: PollReport) => void>((value) => typeof value === 'function', 'must be a function'),
+    z.custom<NonNullable<WaitOptions['onPoll']>>((value) => typeof value === 'function', 'must be a function'),
   ),
   concurrency: z.optional(integer(1, 1_000)),
 });

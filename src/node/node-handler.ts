@@ -16,61 +16,6 @@ import {
 } from './web-request.js';
 
 /**
- * The part of an `IncomingMessage` of `node:http` that this package uses; frameworks add `body` and `rawBody`.
- *
- * @inline
- */
-export interface NodeRequest {
-  /** The method. */
-  readonly method?: string | undefined;
-  /** Path and query. */
-  readonly url?: string | undefined;
-  /** The headers, by name in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed body, if a parser ran. */
-  readonly body?: unknown;
-  /** The received body, unchanged, if the framework kept it. */
-  readonly rawBody?: unknown;
-}
-
-/**
- * The part of a `ServerResponse` of `node:http` that this package uses.
- *
- * @inline
- */
-export interface NodeResponse {
-  /** The status to send. */
-  statusCode: number;
-  /** Whether the headers were sent. */
-  readonly headersSent: boolean;
-  /** Whether the response was ended. */
-  readonly writableEnded: boolean;
-  /** Whether the connection is closed. */
-  readonly destroyed: boolean;
-  /**
-   * Sets a header.
-   *
-   * @param name - The name of the header.
-   * @param value - The value of the header, or a list of values.
-   * @returns Anything.
-   */
-  setHeader(name: string, value: string | readonly string[]): unknown;
-  /**
-   * Sends the response without a body.
-   *
-   * @returns Anything.
-   */
-  end(): unknown;
-  /**
-   * Sends the response.
-   *
-   * @param body - The bytes.
-   * @returns Anything.
-   */
-  end(body: Uint8Array): unknown;
-}
-
-/**
  * Adapts a handler of callbacks to `node:http`, `node:http2`, Express 4 and 5, Connect, Nest, and Fastify's
  * `request.raw` and `reply.raw`.
  *
@@ -86,8 +31,8 @@ export interface NodeResponse {
  * not arrived gets 408 or 503, the connection is closed.
  *
  * @param handle - The handler that `callbacks.handler` returns.
- * @returns A function that takes a request and its response. It never rejects: if `handle` rejects, the response is
- *   500.
+ * @returns A function that takes the parts of an `IncomingMessage` and of a `ServerResponse` that it uses. It never
+ *   rejects: if `handle` rejects, the response is 500.
  * @throws {HostedConfigError} when `handle` is not a function.
  *
  * @example Express, behind a parser of JSON
@@ -99,9 +44,51 @@ export interface NodeResponse {
  *
  * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
  */
-export function nodeHandler(
-  handle: (request: Request) => Promise<Response>,
-): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+export function nodeHandler(handle: (request: Request) => Promise<Response>): (
+  request: {
+    /** The method. */
+    readonly method?: string | undefined;
+    /** Path and query. */
+    readonly url?: string | undefined;
+    /** The headers, by name in lower case. */
+    readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+    /** The parsed body, if a parser ran. */
+    readonly body?: unknown;
+    /** The received body, unchanged, if the framework kept it. */
+    readonly rawBody?: unknown;
+  },
+  response: {
+    /** The status to send. */
+    statusCode: number;
+    /** Whether the headers were sent. */
+    readonly headersSent: boolean;
+    /** Whether the response was ended. */
+    readonly writableEnded: boolean;
+    /** Whether the connection is closed. */
+    readonly destroyed: boolean;
+    /**
+     * Sets a header.
+     *
+     * @param name - The name of the header.
+     * @param value - The value of the header, or a list of values.
+     * @returns Anything.
+     */
+    setHeader(name: string, value: string | readonly string[]): unknown;
+    /**
+     * Sends the response without a body.
+     *
+     * @returns Anything.
+     */
+    end(): unknown;
+    /**
+     * Sends the response.
+     *
+     * @param body - The bytes.
+     * @returns Anything.
+     */
+    end(body: Uint8Array): unknown;
+  },
+) => Promise<void> {
   assertHandler(handle);
   return async (request, response) => {
     const answer = await answerTo(request, handle);
@@ -109,6 +96,9 @@ export function nodeHandler(
     await send(answer, response, request).catch(() => undefined);
   };
 }
+
+type NodeRequest = Parameters<ReturnType<typeof nodeHandler>>[0];
+type NodeResponse = Parameters<ReturnType<typeof nodeHandler>>[1];
 
 /** The response; null if the handler rejected. Handlers of this package never reject. */
 async function answerTo(request: NodeRequest, handle: WebHandler): Promise<Response | null> {

@@ -18,30 +18,13 @@ import type { Signer } from './signer.js';
 import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
 
 /**
- * Options of {@link ed25519}. Keys are base64 or bytes.
- *
- * @inline
- */
-export interface Ed25519Options {
-  /** Your secret key: the seed (32 bytes), or the seed followed by the public key (64 bytes). */
-  secretKey: string | Uint8Array;
-  /**
-   * The service's public key, 32 bytes. If you pass several keys, a signature that is valid for any of them is
-   * accepted.
-   */
-  servicePublicKey: string | Uint8Array | readonly (string | Uint8Array)[];
-  /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
-  context?: string;
-}
-
-/**
  * Creates a signer that signs with your secret key and verifies with the service's public key. Signatures are base64.
  *
  * Verification is equally strict on every platform. A signature is accepted only if it has 64 bytes, S is below the
  * group order, and R is not of small order. The public key must be canonical, and must not be of small order. If the
  * two halves of a 64-byte secret key do not belong together, signing fails with a `HostedConfigError`.
  *
- * @param options - The keys, and the context.
+ * @param options - The keys, base64 or bytes, and the context.
  * @returns A signer; it never shows a key.
  * @throws {HostedConfigError} when a key has the wrong length or form.
  *
@@ -56,7 +39,17 @@ export interface Ed25519Options {
  * @see [§5](../../docs/protocol.md#5-authentication) and [What is not known](../../docs/protocol.md#what-is-not-known)
  *   of docs/protocol.md
  */
-export function ed25519(options: Ed25519Options): Signer {
+export function ed25519(options: {
+  /** Your secret key: the seed (32 bytes), or the seed followed by the public key (64 bytes). */
+  secretKey: string | Uint8Array;
+  /**
+   * The service's public key, 32 bytes. If you pass several keys, a signature that is valid for any of them is
+   * accepted.
+   */
+  servicePublicKey: string | Uint8Array | readonly (string | Uint8Array)[];
+  /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
+  context?: string;
+}): Signer {
   const { secretKey, publicKeys, context } = readKeys(options);
   const loadSigningKey = lazy(() => createSigningKey(secretKey));
   const loadVerifier = lazy(() => createVerifier(publicKeys));

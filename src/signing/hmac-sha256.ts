@@ -15,21 +15,6 @@ import { findApiKeyIssues, findContextIssues } from './keys.js';
 import type { SignatureInput, Signer } from './signer.js';
 
 /**
- * Options of {@link hmacSha256}.
- *
- * @inline
- */
-export interface HmacSha256Options {
-  /**
-   * The key, or several keys. The UTF-8 bytes of the string are the key. The string is not decoded, even if it is
-   * base64 or hexadecimal. If there are several keys, the first one signs, and a signature by any of them is accepted.
-   */
-  apiKey: string | readonly string[];
-  /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
-  context?: string;
-}
-
-/**
  * Creates a signer for `base64(HMAC-SHA256(apiKey, timestamp + partnerId + context))`.
  *
  * During a key rotation, pass both keys, the new key first. Responses and callbacks that are signed with either key are
@@ -47,7 +32,15 @@ export interface HmacSha256Options {
  * @see [§5](../../docs/protocol.md#5-authentication) and [What is not known](../../docs/protocol.md#what-is-not-known)
  *   of docs/protocol.md
  */
-export function hmacSha256(options: HmacSha256Options): Signer {
+export function hmacSha256(options: {
+  /**
+   * The key, or several keys. The UTF-8 bytes of the string are the key. The string is not decoded, even if it is
+   * base64 or hexadecimal. If there are several keys, the first one signs, and a signature by any of them is accepted.
+   */
+  apiKey: string | readonly string[];
+  /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
+  context?: string;
+}): Signer {
   const given = tryCopyProperties(Object(options), ['apiKey', 'context']) ?? {};
   const apiKeys = [given.apiKey].flat() as readonly string[];
   const context = (given.context ?? assumedSignatureContext) as string;

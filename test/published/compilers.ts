@@ -62,6 +62,8 @@ const strictness: Options = {
   // TypeScript's own declarations are no business of ours, and take longer than all the rest.
   skipDefaultLibCheck: true,
   target: 'es2022',
+  // As in a workspace or a library: the compiler has to name the type of each value that is exported.
+  declaration: true,
 };
 
 export function compilerChecks(consumer: Consumer): readonly Check[] {
@@ -79,7 +81,7 @@ function compilesAndRuns(consumer: Consumer, compiler: Compiler, resolution: Res
   const { name, form, options, withMsw } = resolution;
   // msw's own declarations want lib dom.
   const forMsw = withMsw && around.startsWith('lib dom') ? ['call-under-msw.ts'] : [];
-  const files = ['strict.ts', 'accepted.ts', 'call.ts', 'await-import.ts', ...forMsw];
+  const files = ['strict.ts', 'accepted.ts', 'declared.ts', 'call.ts', 'await-import.ts', ...forMsw];
   return {
     name: `TypeScript ${compiler}, ${name}, ${around}`,
     look: async () => {

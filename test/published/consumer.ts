@@ -72,6 +72,7 @@ const programs = {
   'identity.cjs': 'test/published/consumers/identity.cjs',
   'strict.ts': 'test/consumer/strict.ts',
   'accepted.ts': 'test/consumer/accepted.ts',
+  'declared.ts': 'test/consumer/declared.ts',
 } as const;
 
 /** Installs the tarball into a new project. */
