@@ -1,63 +1,64 @@
 /**
- * Finds out from a connection error of fetch whether the request was never sent, or may have been received, and explains
- * why there is no response. Node, Bun, Deno and Workers name these errors differently. A message names the origin of a
- * URL, but never its path.
+ * Finds out from an error of fetch whether the request was never sent, or may have been received, and explains why there
+ * is no response. The step that failed decides, and not the name of the error. A message names the origin of a URL, but
+ * never its path.
  *
  * @module
  */
 
+import { describeThrown } from '../errors/caller-frames.js';
 import { readProcessFacts } from '../runtime/env-proxy.js';
-import { platformFetch } from '../runtime/fetch.js';
+import { isPlatformFetch, mayHaveBegun, unconnectedHostOf } from '../runtime/fetch.js';
 import { copyProperties } from '../runtime/untrusted-objects.js';
-import type { Settings } from '../settings.js';
 
 /** Why a request has no response. */
 export interface ConnectionFailure {
-  /** The platform's error code; null if it is not a known code. */
+  readonly why: string;
+  /** The platform's error code; null if there is none that may be shown. */
   readonly reason: string | null;
-  /**
-   * Deno's error message, if it names the step that failed; otherwise null. Deno has no error codes. The message may
-   * contain any text, so it must not be shown.
-   */
-  readonly step: string | null;
   /** Whether the service cannot have seen the request. */
   readonly isNotSent: boolean;
   /** Whether the next request would fail in the same way, for example because of an invalid certificate. */
   readonly isLasting: boolean;
 }
 
+/** What a fetch is said to have thrown if it resolved with something else than a response. */
+export const noResponse = new TypeError('"fetch" resolved with no response');
+
 /** One error that `fetch` or its connections reported. */
 interface PlatformError {
   /** Empty if there is no code. */
   readonly code: string;
-  readonly syscall: unknown;
+  readonly syscall: string;
   readonly message: string;
+  /** The host that undici could not connect to, if that was the step. */
+  readonly host: string | undefined;
+  readonly mayHaveBegun: boolean;
 }
 
-/** Finds the reason in the value that `fetch` threw; `byPlatform` is true for the platform's own fetch. */
-export function describeConnectionFailure(thrown: unknown, byPlatform: boolean): ConnectionFailure {
+/** Explains the value that a client's fetch threw. */
+export function explainFailure(thrown: unknown, origin: string, fetch: unknown): ConnectionFailure {
   const errors = errorsIn(thrown);
-  return {
-    // Only known codes are shown: other text from a caller's fetch may be a secret.
-    reason: errors.find(({ code }) => kindsByCode.has(code))?.code ?? null,
-    step: errors.find(isNamedByDeno)?.message ?? null,
-    isNotSent: errors.every((error) => isBeforeSending(error, byPlatform)),
-    isLasting: errors.every(isAboutCertificate),
-  };
-}
-
-/** Explains why a request has no response. */
-export function explainFailure(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
-  const { reason, step, isNotSent } = failure;
-  const code = reason ?? denoSteps.find(([text]) => step?.includes(text))?.[1] ?? '';
-  const broken = isNotSent ? 'no connection could be made to ORIGIN' : 'the connection to ORIGIN broke';
-  const [, , what = broken, adviceOf] = kindsByCode.get(code) ?? [];
-  const advice = typeof adviceOf === 'function' ? adviceOf() : adviceOf;
-  const why = `${what.replace('ORIGIN', () => origin)}${reason === null ? '' : ` (${reason})`}`;
-  const isPlatforms = fetch === platformFetch || fetch === globalThis.fetch;
+  const isNotSent = errors.every(isBeforeSending);
+  const isLasting = errors.every((error) => certificate.test(textOf(error)));
+  const error = errors.find(kindOf) ?? (errors[0] as PlatformError);
+  const kind = kindOf(error);
+  const isPlatforms = isPlatformFetch(fetch);
+  // Any other text from a caller's fetch may be a secret.
+  const isShown = kind !== undefined || isPlatforms || isBeforeSending(error);
+  const reason = isShown && /^[A-Z][\w/]+$/.test(error.code) ? error.code : null;
+  if (!kind && !isPlatforms && !isNotSent) {
+    const how = thrown === noResponse ? 'resolved with no response' : `failed: ${describeThrown(thrown)}`;
+    return { why: `the client's own "fetch" ${how}`, reason, isNotSent, isLasting };
+  }
+  const [, what, adviceOf] = kind ?? [null, isNotSent ? 'no connection could be made to ORIGIN' : broken];
+  const isProxys = error.host !== undefined && error.host !== new URL(origin).host;
+  const advice = isProxys ? checkProxy : typeof adviceOf === 'function' ? adviceOf() : adviceOf;
+  const why = `${what.replace('ORIGIN', () => (isProxys ? 'the proxy' : origin))}${reason ? ` (${reason})` : ''}`;
   // No real host has a name that ends in `.test` (RFC 6761 §6.2). The hosts of the testing kit have such names.
   const isKits = isPlatforms && isNotSent && new URL(origin).hostname.endsWith('.test');
-  return [advice ? `${why}: ${advice}` : why, ...(isKits ? [onlyByKit] : []), adviceToDiagnose].join('; ');
+  const parts = [advice ? `${why}: ${advice}` : why, ...(isKits ? [onlyByKit] : []), adviceToDiagnose];
+  return { why: parts.join('; '), reason, isNotSent, isLasting };
 }
 
 /** The last advice of an explanation: this command tests each part of the configuration. */
@@ -66,119 +67,119 @@ export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest of t
 const onlyByKit =
   'only the testing kit\'s own fetch can reach the hosts of the testing kit: pass "fetch: service.fetch" to the client';
 
-/**
- * Errors of one kind: their codes in Node and Bun, when they happen, what they mean for the origin, and what to do.
- *
- * `'before'`: before the request is sent. `'certificate'`: the same, and the next request would fail, too.
- * `'connecting'`: before the request is sent if the system call was `connect`, otherwise at any time. `'plain'`: the
- * server has no TLS, which the platform's fetch finds out while connecting; a custom fetch that uses `node:https` may
- * find it out later, if the server then sends bytes that are not encrypted. `'later'`: perhaps after sending.
- */
-type Kind = readonly [
-  codes: string,
-  when: 'before' | 'certificate' | 'connecting' | 'plain' | 'later',
-  what?: string,
-  advice?: string | (() => string | null),
-];
-
+const broken = 'the connection to ORIGIN broke';
 const checkServer = 'check host and port in "baseUrls"';
 const checkNetwork = 'check the network of this machine';
 const checkDns = 'check "baseUrls", and the DNS of this machine';
-const checkClock = 'check the clock of this machine';
+const checkProxy = 'check the proxy that this process uses';
 const mustRenew = 'the server must renew it, unless the clock of this machine is wrong';
-const timedOut = ['the connection to ORIGIN timed out', `${checkServer}, and the firewall`] as const;
-const authorityCodes =
-  'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE UNKNOWN_CERTIFICATE_VERIFICATION_ERROR CERT_UNTRUSTED';
-const otherCertificateCodes =
-  'CERT_CHAIN_TOO_LONG CERT_REJECTED CERT_REVOKED CERT_SIGNATURE_FAILURE INVALID_CA INVALID_PURPOSE PATH_LENGTH_EXCEEDED';
-const tlsVersionCodes =
-  'ERR_SSL_UNSUPPORTED_PROTOCOL ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION';
-const plainCodes = 'ERR_SSL_WRONG_VERSION_NUMBER ERR_SSL_PACKET_LENGTH_TOO_LONG';
-/** Stands for a code, because Deno has none for a missing permission. */
-const forbidden = '(forbidden)';
-const isForAnother = 'the certificate of ORIGIN is for another host';
-const isUntrusted = 'the certificate of ORIGIN is from an authority that this runtime does not trust';
-const isLate = 'ORIGIN did not respond within the time limit of fetch itself';
 
-const kinds: readonly Kind[] = [
-  ['ENOTFOUND EAI_FAIL EAI_NODATA', 'before', 'DNS knows no host of ORIGIN', checkDns],
-  ['EAI_AGAIN', 'before', 'DNS did not respond for the host of ORIGIN', `${checkNetwork}, and "baseUrls"`],
-  ['ECONNREFUSED ConnectionRefused', 'before', 'ORIGIN refused the connection', checkServer],
-  ['UND_ERR_CONNECT_TIMEOUT', 'before', ...timedOut],
-  ['ETIMEDOUT', 'connecting', ...timedOut],
-  ['EHOSTUNREACH ENETUNREACH', 'connecting', 'there is no route to ORIGIN', checkNetwork],
-  ['FailedToOpenSocket', 'before'],
-  [plainCodes, 'plain', 'ORIGIN does not speak TLS', 'check the port in "baseUrls"'],
-  [tlsVersionCodes, 'before', 'ORIGIN and this runtime have no version of TLS in common', checkServer],
-  ['CERT_HAS_EXPIRED', 'certificate', 'the certificate of ORIGIN has expired', mustRenew],
-  ['CERT_NOT_YET_VALID', 'certificate', 'the certificate of ORIGIN is not valid yet', checkClock],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', isForAnother, 'check the host in "baseUrls"'],
-  [authorityCodes, 'certificate', isUntrusted, adviceAboutAuthority],
-  [otherCertificateCodes, 'certificate', 'the certificate of ORIGIN cannot be verified'],
-  ['UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT', 'later', isLate],
-  ['ECONNRESET ECONNABORTED EPIPE EPROTO UND_ERR_SOCKET ConnectionClosed', 'later'],
-  [forbidden, 'before', 'Deno may not connect to ORIGIN', 'start Deno with --allow-net'],
+/** The text of an error of a rejected certificate: the codes of Node (OpenSSL's) and Bun, and the message of Deno. */
+const certificate =
+  /^(?!ERR_SSL_)(?:\S+_)?(?:CERT|CRL|CERTIFICATE_VERIFICATION_ERROR)(?:_\S+)? |^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH) |: invalid peer certificate: /;
+
+/** What an error means for the origin, and what to do, by its {@link textOf | text}. The first match counts. */
+const kinds: readonly (readonly [text: RegExp, what: string, advice?: string | (() => string | null)])[] = [
+  [/^(?:ENOTFOUND|EAI_FAIL|EAI_NODATA) |: dns error: /, 'DNS knows no host of ORIGIN', checkDns],
+  [/^EAI_AGAIN /, 'DNS did not respond for the host of ORIGIN', `${checkNetwork}, and "baseUrls"`],
+  [/^(?:ECONNREFUSED|ConnectionRefused) |: Connection refused /, 'ORIGIN refused the connection', checkServer],
+  [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT) /, 'the connection to ORIGIN timed out', `${checkServer}, and the firewall`],
+  [
+    /^(?:EHOSTUNREACH|ENETUNREACH) | is unreachable \(|: No route to host /,
+    'there is no route to ORIGIN',
+    checkNetwork,
+  ],
+  [/[ (]407\b| proxy authentication required$/, 'the proxy wants a user and password to connect to ORIGIN', checkProxy],
+  [
+    / Proxy response \(|^ERR_PROXY_TUNNEL |: unsuccessful tunnel$/,
+    'the proxy refused to connect to ORIGIN',
+    checkProxy,
+  ],
+  [
+    /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG) | type InvalidContentType$/,
+    'ORIGIN does not speak TLS',
+    'check the port in "baseUrls"',
+  ],
+  [
+    /^ERR_SSL_(?:UNSUPPORTED_PROTOCOL|\S+_PROTOCOL_VERSION) | alert: ProtocolVersion$/,
+    'ORIGIN and this runtime have no version of TLS in common',
+    checkServer,
+  ],
+  [/^ERR_SSL_\S+ .|: received fatal alert: /, 'ORIGIN rejected the TLS handshake', checkServer],
+  [/^CERT_HAS_EXPIRED |: certificate expired/, 'the certificate of ORIGIN has expired', mustRenew],
+  [
+    /^CERT_NOT_YET_VALID |: certificate not valid yet/,
+    'the certificate of ORIGIN is not valid yet',
+    'check the clock of this machine',
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID |: certificate not valid for name /,
+    'the certificate of ORIGIN is for another host',
+    'check the host in "baseUrls"',
+  ],
+  [
+    /^(?:\S*SELF_SIGNED_CERT\S*|UNABLE_TO_GET_ISSUER\S+|UNABLE_TO_VERIFY\S+|UNKNOWN_CERTIFICATE\S+|CERT_UNTRUSTED) |: UnknownIssuer$/,
+    'the certificate of ORIGIN is from an authority that this runtime does not trust',
+    adviceAboutAuthority,
+  ],
+  [certificate, 'the certificate of ORIGIN cannot be verified'],
+  [/^ERR_ACCESS_DENIED .|^ Requires net /, 'this process may not connect to ORIGIN', 'start it with --allow-net'],
+  [/ bad port$| are blocked$/, 'fetch connects to no service at the port of ORIGIN', 'use another port in "baseUrls"'],
+  [/^UND_ERR_(?:CLOSED|DESTROYED) /, 'the dispatcher of "fetch" was closed before the response of ORIGIN'],
+  [/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT /, 'ORIGIN did not respond within the time limit of fetch itself'],
+  [/^(?:ECONNRESET|ECONNABORTED|EPIPE|EPROTO|UND_ERR_SOCKET|ConnectionClosed) /, broken],
 ];
 
-const kindsByCode: ReadonlyMap<string, Kind> = new Map(
-  kinds.flatMap((kind) => kind[0].split(' ').map((code) => [code, kind] as const)),
-);
-
-/**
- * Parts of Deno's messages, each with the code that Node uses for the same error, if there is one. If a message contains several parts,
- * the first part in this list decides.
- */
-const denoSteps: readonly (readonly [text: string, code: string])[] = [
-  ['Requires net access ', forbidden],
-  [': dns error: ', 'ENOTFOUND'],
-  [': Connection refused ', 'ECONNREFUSED'],
-  [': received corrupt message of type InvalidContentType', 'ERR_SSL_WRONG_VERSION_NUMBER'],
-  [': invalid peer certificate: UnknownIssuer', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
-  [': certificate not valid for name ', 'ERR_TLS_CERT_ALTNAME_INVALID'],
-  [': certificate expired', 'CERT_HAS_EXPIRED'],
-  [': certificate not valid yet', 'CERT_NOT_YET_VALID'],
-  [': invalid peer certificate: ', 'CERT_REJECTED'],
-];
-
-/**
- * Deno's messages for errors before a request is sent. Deno has no codes, but its message names the step that failed,
- * or the missing permission. The URL in the message has no blanks. Bun's "The TLS handshake failed" is not included,
- * because Bun also reports it for sessions that break later.
- */
-const notSentMessage = /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access )/;
-
-function isNamedByDeno({ message }: PlatformError): boolean {
-  return notSentMessage.test(message);
+function kindOf(error: PlatformError): (typeof kinds)[number] | undefined {
+  const text = textOf(error);
+  return kinds.find(([pattern]) => pattern.test(text));
 }
 
-function isBeforeSending(error: PlatformError, byPlatform: boolean): boolean {
-  const [, when] = kindsByCode.get(error.code) ?? [];
-  if (when === 'before' || when === 'certificate' || isNamedByDeno(error)) return true;
-  return when === 'connecting' ? error.syscall === 'connect' : when === 'plain' && byPlatform;
+/** The code, a blank, and the message. Without a message if the request may have been sent. */
+function textOf(error: PlatformError): string {
+  return `${error.code} ${isBeforeSending(error) ? error.message : ''}`;
 }
 
-function isAboutCertificate(error: PlatformError): boolean {
-  if (kindsByCode.get(error.code)?.[1] === 'certificate') return true;
-  return isNamedByDeno(error) && error.message.includes(': invalid peer certificate: ');
+/** System calls before a connection. */
+const earlyCall = /^(?:connect|bind|getaddrinfo|query\w+)$/;
+/** Codes without a system call: of undici, of Bun, and of DNS. */
+const earlyCode =
+  /^(?:UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ConnectionRefused|FailedToOpenSocket|ERR_PROXY_TUNNEL|ENOTFOUND|EAI_\w+)$/;
+/** Codes that come before the request unless undici had begun it: a dispatcher can be closed, and TLS negotiate, later. */
+const oftenEarlyCode =
+  /^(?:UND_ERR_(?:CLOSED|DESTROYED)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|\S+_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION)))$/;
+/**
+ * Messages of Deno and undici for a request that was not sent. Deno has no codes, but its message names the step that
+ * failed. The URL in it has no blanks. Bun's "The TLS handshake failed" is not included, because Bun also reports it for
+ * sessions that break later.
+ */
+const earlyMessage =
+  /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access |bad port$|Fetch failed: Requests to port \d+ are blocked$)/;
+/** A connection that breaks during a handshake counts as one that breaks later. */
+const breaks = /^(?:ECONNRESET|ECONNABORTED|EPIPE)$/;
+
+function isBeforeSending({ code, syscall, message, host, mayHaveBegun }: PlatformError): boolean {
+  if (earlyCall.test(syscall) || earlyCode.test(code) || certificate.test(`${code} `)) return true;
+  if (host !== undefined) return !breaks.test(code);
+  return earlyMessage.test(message) || (oftenEarlyCode.test(code) && !mayHaveBegun);
 }
 
 // An error whose properties cannot be read may have happened at any step.
-const unreadable: PlatformError = { code: '', syscall: undefined, message: '' };
+const unreadable: PlatformError = { code: '', syscall: '', message: '', host: undefined, mayHaveBegun: true };
 
 // The code is on the error, on one of its causes, or on the errors of the IP addresses that were tried.
-function errorsIn(error: unknown, depth = 0): readonly PlatformError[] {
+function errorsIn(error: unknown, depth = 0, outer: Partial<PlatformError> = {}): readonly PlatformError[] {
   if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];
   try {
-    const { errors, code, cause, syscall, message } = copyProperties(error, [
-      'errors',
-      'code',
-      'cause',
-      'syscall',
-      'message',
-    ]);
-    if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => errorsIn(each, depth + 1));
-    if (typeof code !== 'string' && typeof cause === 'object' && cause !== null) return errorsIn(cause, depth + 1);
-    return [{ code: typeof code === 'string' ? code : '', syscall, message: String(message) }];
+    const names = ['errors', 'code', 'cause', 'syscall', 'message'];
+    const { errors, code, cause, syscall, message } = copyProperties(error, names);
+    const host = outer.host ?? unconnectedHostOf(error);
+    const step = { host, mayHaveBegun: outer.mayHaveBegun === true || mayHaveBegun(error) };
+    if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => errorsIn(each, depth + 1, step));
+    if (typeof code !== 'string' && typeof cause === 'object' && cause !== null)
+      return errorsIn(cause, depth + 1, step);
+    const [text, call] = [code, syscall].map((value) => (typeof value === 'string' ? value : ''));
+    return [{ code: text ?? '', syscall: call ?? '', message: String(message), ...step }];
   } catch {
     return [unreadable];
   }

@@ -8,10 +8,10 @@
 import { HostedConnectionError } from '../errors/client-errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
-import { platformFetch } from '../runtime/fetch.js';
+import { watchUndici } from '../runtime/fetch.js';
 import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
-import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
+import { isRecord, shadowPollution, tryCopyProperties, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import {
   type Attempt,
@@ -21,7 +21,7 @@ import {
   type RequestSignature,
   type RunningCall,
 } from './attempt.js';
-import { type ConnectionFailure, describeConnectionFailure, explainFailure } from './connection-failure.js';
+import { type ConnectionFailure, explainFailure, noResponse } from './connection-failure.js';
 import type { Encoded } from './operation.js';
 import { reportEvent } from './retry.js';
 
@@ -62,8 +62,9 @@ export async function send(
   signal.throwIfAborted();
   if (typeof ky === 'string') {
     const why = `the code that sends requests could not be loaded (${ky}): ${adviceToRestart}`;
-    throw createConnectionError(attempt, { reason: ky, step: null, isNotSent: true, isLasting: false }, why);
+    throw createConnectionError(attempt, { why, reason: ky, isNotSent: true, isLasting: false });
   }
+  watchUndici();
   let received: Omit<TransportResponse, 'receivedAt'>;
   try {
     const response = await fetchWith(ky, attempt, signed, signal);
@@ -71,10 +72,9 @@ export async function send(
     signal.throwIfAborted();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // The request could not be written, so no connection failed.
-    if (attempt.progress === 'not sent') throw error;
-    const failure = describeConnectionFailure(error, settings.fetch === platformFetch);
-    throw createConnectionError(attempt, failure, explainFailure(failure, originOf(attempt.call), settings));
+    // The request could not be written, so no connection failed. Or a framework, such as Next.js, ends this code.
+    if (attempt.progress === 'not sent' || isFrameworkSignal(error)) throw error;
+    throw createConnectionError(attempt, explainFailure(error, originOf(attempt.call), settings.fetch));
   }
   attempt.progress = 'answered';
   // The clock is read here, because an error of the caller's clock is not an error of the connection.
@@ -97,11 +97,13 @@ function fetchWith(
   attempt.progress = 'sent';
   // Called without `this`: as a method, a caller's fetch would get the settings with the signer, and workerd's would fail.
   const { fetch } = settings;
-  const fetchOnce = () => {
+  const fetchOnce = async () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
     // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
-    return fetch(url, init) as Promise<Response>;
+    const response = (await fetch(url, init)) as Response;
+    if (typeof response?.headers?.get !== 'function') throw noResponse;
+    return response;
   };
   // ky is not used while `Object.prototype` is polluted, because ky would read options and hooks from it.
   if (Object.keys(shadows).length > 0) return fetchOnce();
@@ -144,8 +146,6 @@ async function readWhole(
   { maxResponseBytes }: Settings,
   signal: AbortSignal,
 ): Promise<Omit<TransportResponse, 'receivedAt'>> {
-  // A caller's own fetch may resolve with anything.
-  if (typeof response?.headers?.get !== 'function') throw new TypeError('fetch resolved with no response');
   const { status, headers } = response;
   if (response.redirected || response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     response.body?.cancel().catch(() => undefined);
@@ -158,10 +158,14 @@ async function readWhole(
   return { status, headers, text: decodeLossy(bytes), flaw: isWhole ? 'not_utf8' : 'too_large' };
 }
 
+// Frameworks know their signals by this property, so a signal must reach the framework unchanged.
+function isFrameworkSignal(error: unknown): boolean {
+  return isRecord(error) && typeof tryCopyProperties(error, ['digest'])?.digest === 'string';
+}
+
 function createConnectionError(
   attempt: Attempt,
-  { reason, isNotSent, isLasting }: ConnectionFailure,
-  why: string,
+  { why, reason, isNotSent, isLasting }: ConnectionFailure,
 ): HostedConnectionError {
   const { history } = attempt;
   const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, history });

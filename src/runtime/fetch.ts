@@ -1,8 +1,10 @@
 /**
- * The platform's fetch.
+ * The platform's fetch, and what undici reports about its connections. Node's own fetch is undici's, too.
  *
  * @module
  */
+
+import { builtinModule } from './builtin-module.js';
 
 /**
  * The platform's fetch, looked up for each request, because a test or a polyfill may replace it later.
@@ -15,3 +17,49 @@ export const platformFetch: typeof globalThis.fetch = (input, init) => {
   const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';
   return globalThis.fetch(input, isDeno ? { ...init, body: new Blob([init.body as string]) } : init);
 };
+
+/** Whether a client's fetch is the platform's. */
+export function isPlatformFetch(fetch: unknown): boolean {
+  return fetch === platformFetch || fetch === globalThis.fetch;
+}
+
+interface Channels {
+  subscribe?(name: string, subscriber: (message: UndiciMessage) => void): void;
+}
+
+interface UndiciMessage {
+  readonly error: object;
+  readonly connectParams?: { readonly host: string };
+}
+
+/** The errors of connections that undici could not make, each with the host that it tried. */
+const unconnected = new WeakMap<object, string>();
+/** The errors of requests that undici had begun. */
+const begun = new WeakSet<object>();
+
+let isWatching = false;
+
+/**
+ * Begins to note the errors that undici reports to its channels. Every copy of undici reports to the same channels. They
+ * show at which step a request failed. The error itself does not: the same one may come before the request and after it.
+ */
+export function watchUndici(): void {
+  const channels = isWatching ? null : (builtinModule('diagnostics_channel') as Channels | null);
+  if (typeof channels?.subscribe !== 'function') return;
+  isWatching = true;
+  channels.subscribe('undici:client:connectError', ({ error, connectParams }) => {
+    // If a proxy cannot be reached, undici reports its host before the host behind it.
+    if (!unconnected.has(error)) unconnected.set(error, connectParams?.host ?? '');
+  });
+  channels.subscribe('undici:request:error', ({ error }) => begun.add(error));
+}
+
+/** The host that undici could not connect to; undefined if this is not the error of such a connection. */
+export function unconnectedHostOf(error: object): string | undefined {
+  return unconnected.get(error);
+}
+
+/** Whether undici may have begun the request that failed with this error. */
+export function mayHaveBegun(error: object): boolean {
+  return !isWatching || begun.has(error);
+}

@@ -1,16 +1,18 @@
 /** Why a request has no response: which errors of a platform say that nothing was sent, and what of them is shown. */
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { describeConnectionFailure } from '../../src/call/connection-failure.js';
-import { platformFetch } from '../../src/runtime/fetch.js';
+import { explainFailure } from '../../src/call/connection-failure.js';
+import { platformFetch, watchUndici } from '../../src/runtime/fetch.js';
+
+watchUndici();
 
 const withCode = (code: unknown, more: object = {}) => Object.assign(new Error('failed'), { code, ...more });
-const judgeBy = (error: unknown, byPlatform: boolean) => {
-  const { reason, isNotSent } = describeConnectionFailure(error, byPlatform);
+const judgeBy = (error: unknown, fetch: unknown) => {
+  const { reason, isNotSent } = explainFailure(error, 'https://a.test', fetch);
   return { reason, isNotSent };
 };
-const judge = (error: unknown) => judgeBy(error, true);
-const judgeOther = (error: unknown) => judgeBy(error, false);
+const judge = (error: unknown) => judgeBy(error, platformFetch);
+const judgeOther = (error: unknown) => judgeBy(error, () => undefined);
 const unknown = { reason: null, isNotSent: false };
 
 /** Of Node (dns, net, tls: OpenSSL's X509 codes), undici, and Bun: no session with the service was there yet. */
@@ -62,21 +64,24 @@ test.each([
   for (const given of [judge, judgeOther]) expect(given(withCode(code))).toEqual({ reason: code, isNotSent: false });
 });
 
-test.each(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(
-  '%s says that nothing was sent while connecting alone',
+test.each(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EMFILE', 'ERR_ACCESS_DENIED', 'ECONNRESET'])(
+  '%s says that nothing was sent if the system call was one before a connection',
   (code) => {
-    expect(judge(withCode(code, { syscall: 'connect' }))).toEqual({ reason: code, isNotSent: true });
-    expect(judge(withCode(code, { syscall: 'read' }))).toEqual({ reason: code, isNotSent: false });
-    expect(judge(withCode(code))).toEqual({ reason: code, isNotSent: false });
-    expect(judge(withCode('ECONNRESET', { syscall: 'connect' }))).toEqual({ reason: 'ECONNRESET', isNotSent: false });
+    for (const syscall of ['connect', 'getaddrinfo', 'bind'])
+      expect(judgeOther(withCode(code, { syscall }))).toEqual({ reason: code, isNotSent: true });
+    for (const syscall of ['read', 'write', 'reconnect', undefined, 1])
+      expect(judge(withCode(code, { syscall }))).toEqual({ reason: code, isNotSent: false });
   },
 );
 
-test.each(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])(
-  '%s says that nothing was sent where the platform’s own fetch reports it',
+test.each(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'EOWN'])(
+  '%s alone does not say when it happened, and only the platform’s own fetch has its code shown',
   (code) => {
-    expect(judge(withCode(code))).toEqual({ reason: code, isNotSent: true });
-    expect(judgeOther(withCode(code))).toEqual({ reason: code, isNotSent: false });
+    expect(judge(withCode(code))).toEqual({ reason: code, isNotSent: false });
+    expect(judgeOther(withCode(code))).toEqual({
+      reason: code.startsWith('ERR_SSL_W') ? code : null,
+      isNotSent: false,
+    });
   },
 );
 
@@ -88,6 +93,9 @@ test.each<[string, boolean]>([
   ['error sending request for url (https://a.test/x y): client error (Connect)', false],
   ['later: error sending request for url (https://a.test/x): client error (Connect)', false],
   ['Requires net access to "a.test:443", run again with the --allow-net flag', true],
+  ['Fetch failed: Requests to port 6000 are blocked', true],
+  ['Requests to port 6000 are blocked', false],
+  ['no bad port', false],
   ['The service: Requires net access to "a.test:443"', false],
   ['Requires a key', false],
 ])('Deno’s "%s": nothing was sent: %s', (message, isNotSent) => {

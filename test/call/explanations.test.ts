@@ -2,7 +2,7 @@
 
 import { HostedClient } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { describeConnectionFailure } from '../../src/call/connection-failure.js';
+import { explainFailure } from '../../src/call/connection-failure.js';
 import { apiKey, clientOf, failed, now, partnerId, rejection } from '../support/fake-fetch.js';
 
 afterEach(() => {
@@ -40,8 +40,9 @@ const failures: readonly [unknown, string, boolean, boolean][] = [
   [failed('ERR_SSL_WRONG_VERSION_NUMBER'), `${origin} does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER)`, false, false],
   [failed('ERR_SSL_UNSUPPORTED_PROTOCOL'), `${origin} and this runtime have no version of TLS in common`, true, false],
   [failed('ECONNRESET'), `the connection to ${origin} broke (ECONNRESET)`, false, false],
-  [failed('ESECRET'), `the connection to ${origin} broke`, false, false],
-  [new Error('planted'), `the connection to ${origin} broke`, false, false],
+  [failed('ESECRET'), `the client's own "fetch" failed: NetworkError`, false, false],
+  [new Error('planted'), `the client's own "fetch" failed: Error at explanations.test.ts:`, false, false],
+  ['planted', `the client's own "fetch" failed: a value that is no error`, false, false],
   [failed('FailedToOpenSocket'), `no connection could be made to ${origin} (FailedToOpenSocket)`, true, false],
   [
     saidByDeno('dns error: failed to lookup address information: Name or service not known'),
@@ -87,10 +88,26 @@ const failures: readonly [unknown, string, boolean, boolean][] = [
     true,
     false,
   ],
+  [saidByDeno('proxy authentication required'), `the proxy wants a user and password to connect`, true, false],
+  [saidByDeno('unsuccessful tunnel'), `the proxy refused to connect to ${origin}: check the proxy`, true, false],
+  [saidByDeno('received fatal alert: ProtocolVersion'), `${origin} and this runtime have no version`, true, false],
+  [saidByDeno('received fatal alert: HandshakeFailure'), `${origin} rejected the TLS handshake: check`, true, false],
+  [
+    saidByDeno('tcp connect error: Network is unreachable (os error 101)'),
+    `there is no route to ${origin}: check`,
+    true,
+    false,
+  ],
+  [
+    Object.assign(new Error('Proxy refused to open a tunnel: 407 No'), { code: 'ERR_PROXY_TUNNEL' }),
+    'the proxy wants a user and password to connect',
+    true,
+    false,
+  ],
   [saidByDeno('something else'), `no connection could be made to ${origin}`, true, false],
   [
     new Error('Requires net access to "sandbox.hosted.test:443", run again with the --allow-net flag'),
-    `Deno may not connect to ${origin}: start Deno with --allow-net`,
+    `this process may not connect to ${origin}: start it with --allow-net`,
     true,
     false,
   ],
@@ -117,7 +134,7 @@ test.each(failures)('%s is explained: %s', async (thrown, says, isNotSent, isLas
 });
 
 test('where one of several addresses has a good certificate, the next request may reach it', () => {
-  const failure = describeConnectionFailure(failed('CERT_HAS_EXPIRED', 'ECONNREFUSED'), true);
+  const failure = explainFailure(failed('CERT_HAS_EXPIRED', 'ECONNREFUSED'), origin, fetch);
 
   expect(failure).toMatchObject({ reason: 'CERT_HAS_EXPIRED', isNotSent: true, isLasting: false });
 });

@@ -132,8 +132,42 @@ test.each<[unknown]>([[undefined], [null], ['text'], [{}], [{ headers: null }], 
 
     expect(error).toBeInstanceOf(HostedConnectionError);
     expect(error).toMatchObject({ outcome: 'unknown', attempts: 1 });
+    expect((error as Error).message).toContain('the client\'s own "fetch" resolved with no response');
   },
 );
+
+test.each([
+  ['links.create', 2],
+  ['jobs.waitForCompletion', 2],
+])(
+  'a signal of a framework that fetch throws in %s reaches it as it is, and nothing is retried',
+  async (name, maxRetries) => {
+    // As Next.js throws it in a page that must not be rendered in advance.
+    const signal = Object.assign(new Error('Dynamic server usage: no-store fetch'), { digest: 'DYNAMIC_SERVER_USAGE' });
+    const { client, sent } = clientOf(() => Promise.reject(signal), { maxRetries, clock: recordingClock() });
+    const call = name === 'links.create' ? client.links.create(newLink) : client.jobs.waitForCompletion(job);
+
+    expect(await rejection(call)).toBe(signal);
+
+    expect(sent).toHaveLength(1);
+  },
+);
+
+test.each([undefined, 1, null])('an error with the digest %s is no signal', async (digest) => {
+  const { client } = clientOf(() => Promise.reject(Object.assign(new Error('failed'), { digest })), { maxRetries: 0 });
+
+  expect(await rejection(client.links.get('ref-1'))).toBeInstanceOf(HostedConnectionError);
+});
+
+test('an option that the caller’s own fetch does not take is an error of this fetch, with the place that threw', async () => {
+  const fetch = async (url: string, init: FetchInit) => globalThis.fetch(url, { ...init, mode: 'none' } as never);
+  const client = new HostedClient({ ...createMockService().sandbox.clientOptions, fetch, maxRetries: 0 });
+
+  const error = await rejection(client.links.create(newLink));
+
+  expect(error).toMatchObject({ code: 'connection', outcome: 'unknown' });
+  expect((error as Error).message).toContain('Cannot create a link: the client\'s own "fetch" failed: TypeError');
+});
 
 test.each([300, 307, 399])('status %i is a redirect, whose body is not read', async (status) => {
   const { client } = clientOf(new Response('{"link_url":"https://elsewhere.test/"}', { status }));
@@ -143,6 +177,8 @@ test.each([300, 307, 399])('status %i is a redirect, whose body is not read', as
   expect(error).toMatchObject({ code: 'response', reason: 'redirect', status });
   expect((error as HostedResponseError).rawBody()).toBe('');
 });
+
+const job = { userId: 'user-1', jobId: 'job-1' };
 
 const cut = Object.assign(new Error('cut'), { code: 'ECONNRESET' });
 const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });

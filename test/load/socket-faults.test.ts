@@ -108,18 +108,6 @@ test.concurrent.each(
   });
 });
 
-test.concurrent.each(operations)(
-  '$name over a fetch of somebody else counts as sent when the port speaks no TLS, as it may stop doing so later',
-  async (operation) => {
-    const { client } = clientAt((await servingHttp()).replace('http:', 'https:'), {}, () => undefined);
-
-    const error = await rejection(operation.call(client));
-
-    const attempts = operation.repeatable ? 3 : 1;
-    expect(error).toMatchObject({ code: 'connection', outcome: 'unknown', attempts, retryable: operation.repeatable });
-  },
-);
-
 test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds no response', async (operation) => {
   const server = await serving(() => undefined);
   const { client } = clientAt(server.origin.replace('http:', 'https:'), { maxRetries: 0, timeoutMs: 250 });
