@@ -161,7 +161,7 @@ function meaningOf(status: number, code: string | null, properties: Properties |
   if (byCode) return byCode;
   if (status === 404) return 'not_found';
   if (status === 408) return 'timeout';
-  if (status >= 500) return 'server';
+  if (status >= 500 || assumedTransientStatuses.has(status)) return 'server';
   if (status >= 400) return 'api';
   return properties?.error ? 'api' : null;
 }

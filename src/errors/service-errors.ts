@@ -92,7 +92,7 @@ export class HostedRateLimitError extends ServiceError {
   readonly code = 'rate_limit';
 }
 
-/** An error of the service itself: statuses 5xx, codes 2201 and 2301 (docs/protocol.md §7). */
+/** An error of the service itself: statuses 425 and 5xx, codes 2201 and 2301 (docs/protocol.md §7). */
 export class HostedServerError extends ServiceError {
   readonly code = 'server';
 }

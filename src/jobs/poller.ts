@@ -15,7 +15,7 @@ import {
 } from '../errors/client-errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
-import { assumedSettlingMs } from '../protocol/assumptions.js';
+import { assumedMaxHoldMs, assumedSettlingMs } from '../protocol/assumptions.js';
 import type { Due } from '../runtime/due-queue.js';
 import { openChannel } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
@@ -190,7 +190,7 @@ export function createPoller({ call, random, telemetry, settings }: StartedClien
 
   function handleError(wait: Wait, error: AnyHostedError, at: number): Step {
     const graceEndsAt = wait.startedAt + plan.notFoundGraceMs;
-    const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
+    const retryAfterMs = Math.min(Number(readProperty(error, 'retryAfterMs') ?? 0), assumedMaxHoldMs);
     const next = { at, status: null, atLeastMs: retryAfterMs };
     if (error.code === 'not_found' && !wait.wasFound && at < graceEndsAt) {
       wait.errorsInRow = 0;

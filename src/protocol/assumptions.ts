@@ -156,7 +156,11 @@ export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
  * §7 does not show which statuses besides 200 occur. After a status in this set, a call is retried if its operation may
  * run twice (`assumedRepeatable`). But if a service code gives the response another meaning, the code decides.
  */
-export const assumedTransientStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
+export const assumedTransientStatuses: ReadonlySet<number> = new Set([
+  ...[408, 425, 500, 502, 503, 504],
+  // Those of Cloudflare, 520 to 530.
+  ...Array.from({ length: 11 }, (_, index) => 520 + index),
+]);
 
 /** §7: what a service code means, in the response of any operation. */
 export type CodeMeaning = 'server' | 'authentication' | 'not_found' | 'api';
@@ -189,6 +193,9 @@ export const assumedBlockedCode = '2222';
 
 /** §8 shows no rate limit. If `Retry-After` asks for a longer wait than this, in ms, the call rejects at once. */
 export const assumedMaxRetryAfterMs = 60_000;
+
+/** §8: `Retry-After` delays the next poll of a wait by at most this many ms. */
+export const assumedMaxHoldMs = 60 * 60 * 1000;
 
 /**
  * The protocol shows no header with the id of a request. The client uses the first of these headers that a response

@@ -75,10 +75,12 @@ const rows: readonly Row[] = [
   },
   { what: 'an unknown host', reply: broken('ENOTFOUND'), ...connection, outcome: 'not_sent', repeated: 'always' },
   { what: 'status 408', reply: json(408), type: HostedTimeoutError, code: 'timeout', repeated: 'if repeatable' },
-  { what: 'status 500', reply: json(500), ...server },
-  { what: 'status 502', reply: json(502), ...server },
-  { what: 'status 503', reply: json(503), ...server },
-  { what: 'status 504', reply: json(504), ...server },
+  // 425 is "too early"; 520 to 530 are those of Cloudflare, which stands before many services.
+  ...[425, 500, 502, 503, 504, ...Array.from({ length: 11 }, (_, index) => 520 + index)].map((status) => ({
+    what: `status ${status}`,
+    reply: json(status),
+    ...server,
+  })),
   { what: 'HTML with status 502', reply: html(502), ...server },
   { what: 'code 2301 with status 200', reply: json(200, { code: '2301' }), ...server },
   { what: 'code 2301 with status 400', reply: json(400, { code: '2301' }), ...server },
