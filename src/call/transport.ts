@@ -8,7 +8,7 @@
 import { HostedConnectionError } from '../errors/client-errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
-import { watchUndici } from '../runtime/fetch.js';
+import { isPlatformFetch, sendableOnce, watchUndici } from '../runtime/fetch.js';
 import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { isRecord, shadowPollution, tryCopyProperties, writeJson } from '../runtime/untrusted-objects.js';
@@ -97,11 +97,12 @@ function fetchWith(
   attempt.progress = 'sent';
   // Called without `this`: as a method, a caller's fetch would get the settings with the signer, and workerd's would fail.
   const { fetch } = settings;
+  const sent = operation.route.writes && isPlatformFetch(fetch) ? sendableOnce(init) : init;
   const fetchOnce = async () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
     // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
-    const response = (await fetch(url, init)) as Response;
+    const response = (await fetch(url, sent as FetchInit)) as Response;
     if (typeof response?.headers?.get !== 'function') throw noResponse;
     return response;
   };

@@ -6,21 +6,29 @@
 
 import { builtinModule } from './builtin-module.js';
 
-/**
- * The platform's fetch, looked up for each request, because a test or a polyfill may replace it later.
- *
- * Deno may send a request with a string body twice, even a POST: it sends the request again if the connection breaks
- * before the response. The error may then come from the second request. So a string body is sent as a blob. Deno sends
- * a blob only once, and with its `content-length`.
- */
-export const platformFetch: typeof globalThis.fetch = (input, init) => {
-  const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';
-  return globalThis.fetch(input, isDeno ? { ...init, body: new Blob([init.body as string]) } : init);
-};
+/** The platform's fetch, looked up for each request, because a test or a polyfill may replace it later. */
+export const platformFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
 
 /** Whether a client's fetch is the platform's. */
 export function isPlatformFetch(fetch: unknown): boolean {
   return fetch === platformFetch || fetch === globalThis.fetch;
+}
+
+/**
+ * A request in the form that the platform's own fetch sends only once. Deno sends a body of a string again, even in a POST,
+ * if the connection breaks before the response, but not a blob. Node sends any body again after status 421, but not a
+ * stream (Fetch, "HTTP-network-or-cache fetch"). The stream has its length, because without one it would be sent in
+ * chunks. Some versions of Node fail after status 401 if they may send credentials with a stream (nodejs/undici#4910). A
+ * fetch that replaces Node's gets the string.
+ */
+export function sendableOnce(
+  init: RequestInit & { readonly body: string; readonly headers: Readonly<Record<string, string>> },
+): RequestInit {
+  const body = new Blob([init.body]);
+  if ('Deno' in globalThis) return { ...init, body };
+  if (!/undici/.test(Function.prototype.toString.call(globalThis.fetch))) return init;
+  const headers = { ...init.headers, 'content-length': String(body.size) };
+  return { ...init, headers, body: body.stream(), duplex: 'half', credentials: 'omit' } as RequestInit;
 }
 
 interface Channels {

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { explainFailure } from '../../src/call/connection-failure.js';
-import { platformFetch, watchUndici } from '../../src/runtime/fetch.js';
+import { platformFetch, sendableOnce, watchUndici } from '../../src/runtime/fetch.js';
 
 watchUndici();
 
@@ -192,19 +192,25 @@ test('platformFetch() is the fetch that is there at the time, and gives it what 
   ]);
 });
 
-test('platformFetch() gives Deno a blob, which it does not send again by itself', async () => {
-  const { calls } = recordedFetch();
+test('Deno gets a blob, which it does not send again by itself', async () => {
   vi.stubGlobal('Deno', {});
-  const bytes = new Uint8Array([1]);
 
-  await platformFetch('https://a.test/', { method: 'POST', body: '{"a":1}' });
-  await platformFetch('https://a.test/', { method: 'POST', body: bytes });
-  await platformFetch('https://a.test/');
+  const { method, body } = sendableOnce({ method: 'POST', headers: {}, body: '{"a":1}' });
 
-  const [first, second, third] = calls.map(([, init]) => init as RequestInit | undefined);
-  expect(first?.method).toBe('POST');
-  expect(first?.body).toBeInstanceOf(Blob);
-  expect(await new Response(first?.body).text()).toBe('{"a":1}');
-  expect(second).toEqual({ method: 'POST', body: bytes });
-  expect(third).toBeUndefined();
+  expect(method).toBe('POST');
+  expect(body).toBeInstanceOf(Blob);
+  expect(await new Response(body).text()).toBe('{"a":1}');
+});
+
+test('Node’s own fetch gets a stream of a known length, and a fetch in its place the string', async () => {
+  const init = { method: 'POST', headers: { accept: 'a' }, body: '{"a":"ž"}' };
+
+  const { body, ...rest } = sendableOnce(init);
+
+  expect(body).toBeInstanceOf(ReadableStream);
+  expect(await new Response(body).text()).toBe('{"a":"ž"}');
+  const headers = { accept: 'a', 'content-length': '10' };
+  expect(rest).toEqual({ method: 'POST', headers, duplex: 'half', credentials: 'omit' });
+  recordedFetch();
+  expect(sendableOnce(init)).toBe(init);
 });

@@ -464,6 +464,23 @@ test.concurrent.each(operations)(
   },
 );
 
+// The platform's fetch sends a string again after 421, whatever the client says.
+const oncePerCall = [
+  { status: 421, code: 'api' },
+  { status: 401, code: 'authentication' },
+].flatMap((row) => operations.slice(0, 2).map((operation) => ({ name: operation.name, operation, ...row })));
+
+test.concurrent.each(oncePerCall)('$name with status $status is sent once', async ({ operation, status, code }) => {
+  const server = await serving(({ socket }) => socket.write(whole(status, good(operation))));
+  const { client } = clientAt(server.origin, { maxRetries: 0 });
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toMatchObject({ code, status, attempts: 1 });
+  expect(server.requests).toHaveLength(1);
+  expect(JSON.parse(server.requests[0]?.body ?? '')).toHaveProperty('partner_id', partnerId);
+});
+
 // What ends by its limit takes 1.5 s each; a busy machine needs most of it for 50 MB that are compressed.
 test('one client tolerates every fault in turn, and then works', { timeout: 60_000 }, async () => {
   let fault = 0;
