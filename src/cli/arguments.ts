@@ -167,8 +167,8 @@ function isHttpUrl(value: string): boolean {
 
 function checkPositionals(found: readonly Positional[], { name, positionals }: Usage): void {
   const usage = [name, ...positionals].join(' ');
-  const missing = positionals[found.length];
-  if (missing !== undefined && !missing.startsWith('[')) throw new UsageError(`${missing} is missing: ${usage}`);
+  const missing = positionals.filter((each) => !each.startsWith('['))[found.length];
+  if (missing !== undefined) throw new UsageError(`${missing} is missing: ${usage}`);
   const empty = found.findIndex(({ value }) => value === '');
   if (empty >= 0 && empty < positionals.length)
     throw new UsageError(`${positionals[empty]?.replaceAll(/[[\]]/g, '')} must not be empty: ${usage}`);

@@ -74,7 +74,7 @@ export function createApp(settings: ConsoleSettings & { revision(): number }): H
       : c.html(renderPage(<NotFoundPage />), 404),
   );
 
-  app.route('/', createControls(sandbox));
+  app.route('/', createControls(sandbox, settings.simulation));
   const assets = {
     'style.css': ['text/css', style],
     'icon.svg': ['image/svg+xml', icon],

@@ -10,7 +10,8 @@ import { parseJson, withoutUndefined } from '../runtime/untrusted-objects.js';
 import type { MockFault } from '../testing/types.js';
 import { inputObject } from '../validation/check.js';
 import { integer } from '../validation/input.js';
-import { checkInput, failNextInput, playInput, resendInput } from './input.js';
+import { checkInput, failNextInput, playControlInput, resendInput } from './input.js';
+import type { Simulation } from './simulation.js';
 import type { Sandbox } from './types.js';
 
 /** Makes the next requests fail. */
@@ -35,7 +36,7 @@ export const entryActs = [
 ] as const;
 
 /** Creates the routes `/control/…`. */
-export function createControls(sandbox: Sandbox): Hono {
+export function createControls(sandbox: Sandbox, { copyNewestLink }: Pick<Simulation, 'copyNewestLink'>): Hono {
   const app = new Hono();
 
   app.use('/control/*', async (c, next) => {
@@ -48,8 +49,9 @@ export function createControls(sandbox: Sandbox): Hono {
   app.get('/control/callbacks', (c) => c.json(after(sandbox.callbacks, c.req.query('after'))));
 
   app.post('/control/play', async (c) => {
-    const { refId, outcome, ...options } = checkInput(playInput, parseBody(await c.req.text()));
-    return c.json(await sandbox.play(refId, outcome, withoutUndefined(options)));
+    const { refId, outcome, ...options } = checkInput(playControlInput, parseBody(await c.req.text()));
+    const played = refId ?? copyNewestLink(options.environment ?? 'sandbox');
+    return c.json(await sandbox.play(played, outcome, withoutUndefined(options)));
   });
 
   const known = async (c: Context, entries: readonly { readonly id: number }[], act: (id: number) => unknown) => {

@@ -27,13 +27,17 @@ const faultKinds = Object.keys(faultTexts) as readonly MockFault['kind'][];
 /** An environment. */
 export const environmentInput = inputObject({ environment });
 
-/** An outcome to play. */
-export const playInput = inputObject({
-  refId: anyString,
+const outcomeToPlay = {
   outcome,
   environment: z.optional(environment),
   idType: z.optional(z.custom<IdType>(isIdType, 'must be an object with "country" and "idType"')),
-});
+};
+
+/** An outcome to play. */
+export const playInput = inputObject({ refId: anyString, ...outcomeToPlay });
+
+/** An outcome to play, on a copy of the newest link if no link is given. */
+export const playControlInput = inputObject({ refId: z.optional(anyString), ...outcomeToPlay });
 
 /** A callback to send again. */
 export const resendInput = inputObject({ variant: z.optional(variant) });

@@ -50,6 +50,8 @@ interface PlayOptions {
 
 export interface Simulation {
   findLink(refId: string): FoundLink | null;
+  /** Creates a link like the newest one, which may be used or closed; gives its reference id. */
+  copyNewestLink(environment: Environment): string;
   /** Starts a job, and reports the results of the outcome. */
   play(refId: string, outcome: SandboxOutcome, at: PlayOptions): JobRef;
   /** Whether further results of a job will come by themselves. */
@@ -114,6 +116,13 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
 
   return {
     findLink,
+    copyNewestLink(environment) {
+      const { store } = contextOf(environment);
+      const [newest] = store.sliceLinks(store.countLinks() - 1, 1);
+      if (newest !== undefined) return store.addLink({ ...newest, expiresAt: null }).refId;
+      const expected = `only after a link was created in the environment "${environment}": create a link first`;
+      throw createInputError('refId', `can be left out ${expected}`, task);
+    },
     play(refId, outcome, { environment, idType, isOnPage = false }) {
       const context = contextOf(environment);
       const link = checkLink(context, refId, environment);

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { newLink, receiving } from '../sandbox/running.js';
-import { account, command } from './running.js';
+import { account, command, expectWrongUse } from './running.js';
 
 async function linkOf(environment: 'sandbox' | 'production' = 'sandbox') {
   const world = await account(environment);
@@ -35,6 +35,46 @@ test('play plays in the environment of the variables', async () => {
 
   expect((await command(['play', refId, 'approved'], { env })).code).toBe(0);
   expect(sandbox.service.production.links.all()).toMatchObject([{ total_jobs: 1 }]);
+});
+
+test('play without a reference id plays a copy of the newest link, also if that link was used', async () => {
+  const { client, sandbox, env } = await account();
+  const server = await receiving();
+  await client.links.create(newLink);
+  const idTypes = [{ country: 'GH', idType: 'VOTER_ID', verificationMethod: 'biometric_kyc' }];
+  const used = await client.links.create({
+    ...newLink,
+    ...{ callbackUrl: server.url, idTypes, isSingleUse: true, userId: 'user-1' },
+  });
+  await sandbox.play(used.refId, 'rejected');
+
+  const { code, stdout } = await command(['play', 'approved', '--json'], { env });
+  await sandbox.idle();
+
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ userId: 'user-1' });
+  const { links } = await client.links.list();
+  expect(links.map(({ jobs }) => jobs.total)).toEqual([0, 1, 1]);
+  expect(links.at(-1)).toMatchObject({ idTypes, isSingleUse: true, callbackUrl: server.url, userIds: ['user-1'] });
+  expect(sandbox.callbacks.map(({ resultCode, state }) => `${resultCode} ${state}`)).toEqual([
+    '0811 delivered',
+    '0810 delivered',
+  ]);
+});
+
+test('play without a reference id exits 1 where there is no link, and says to create one', async () => {
+  const { env } = await account();
+
+  const { code, stderr } = await command(['play', 'approved'], { env });
+
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    'The sandbox rejected the input: REF can be left out only after a link was created in the environment "sandbox": create a link first\n',
+  );
+});
+
+test('play without arguments says that only the outcome is missing', async () => {
+  await expectWrongUse(['play'], 'OUTCOME is missing: hosted-client play [REF] OUTCOME');
 });
 
 test('an outcome that is not there is named, with the one that may have been meant', async () => {

@@ -28,7 +28,7 @@ test.each([
     ['doctor', '--api-key', 'x'],
     'Argument 2 is not a flag of hosted-client doctor: keys and URLs are read only from environment variables, such as HOSTED_API_KEY',
   ],
-  [['play', '\u001b[2J', 'approved', 'more\u001b[2J'], 'Argument 4 is one too many: hosted-client play REF OUTCOME'],
+  [['play', '\u001b[2J', 'approved', 'more\u001b[2J'], 'Argument 4 is one too many: hosted-client play [REF] OUTCOME'],
 ])('%j exits 2, and names what would be right', async (args, message) => {
   await expectWrongUse(args, message);
 });

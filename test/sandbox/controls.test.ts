@@ -30,7 +30,7 @@ test('POST /control/play plays an outcome and responds with the job', async () =
 test.each([
   ['outcome', { outcome: 'approve' }, 'must be one of approved, rejected, review_approved'],
   ['refId', { refId: 'none' }, 'must be the reference id of a link of the environment "sandbox"'],
-  ['refId', { refId: undefined }, 'must be a string'],
+  ['refId', { refId: 7 }, 'must be a string'],
   ['environment', { environment: 'test' }, 'must be "sandbox" or "production"'],
   ['idType', { idType: { country: 'GH', idType: 'VOTER' } }, 'must be one of the ID types that the link accepts'],
   ['colour', { colour: 'blue' }, 'is not a known property'],

@@ -14,8 +14,8 @@ import { readIssues, readJob } from './sandbox-answer.js';
 
 export const playCommand: Command = {
   name: 'play',
-  about: `play an outcome on a link of the sandbox: ${outcomeNames.join(', ')}`,
-  positionals: ['REF', 'OUTCOME'],
+  about: `play an outcome on a link of the sandbox, or on a copy of the newest link: ${outcomeNames.join(', ')}`,
+  positionals: ['[REF]', 'OUTCOME'],
   flags: {
     origin: {
       value: 'URL',
@@ -25,7 +25,7 @@ export const playCommand: Command = {
     },
   },
   async run(given, context) {
-    const [refId = '', outcome = ''] = given.positionals;
+    const [outcome = '', refId] = given.positionals.toReversed();
     if (!(outcomeNames as readonly string[]).includes(outcome)) {
       throw new UsageError(`OUTCOME ${describeChoice(outcome, outcomeNames)}`);
     }
