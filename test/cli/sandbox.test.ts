@@ -1,5 +1,6 @@
 /** The command `sandbox`. */
 
+import { parseEnv } from 'node:util';
 import { HostedClient } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { newLink, receiving, spyOnWarnings, write } from '../sandbox/running.js';
@@ -56,6 +57,20 @@ test('sandbox --shell writes the variables for another shell', async () => {
   await expect.poll(() => streams.stdout).toContain('Ctrl+C');
 
   expect(streams.stdout).toContain('\nset -gx HOSTED_ENVIRONMENT ');
+  expect(await interrupt()).toBe(130);
+});
+
+test('sandbox --shell env writes nothing but variables to stdout, for a file that Node reads', async () => {
+  const { streams, interrupt } = start(['sandbox', '--port', '0', '--shell', 'env']);
+  await expect.poll(() => streams.stderr).toContain('Ctrl+C');
+
+  const { HOSTED_SANDBOX_BASE_URL: url = '', ...variables } = parseEnv(streams.stdout);
+  await fetch(`${url}/v1/hosted_links`);
+
+  expect(streams.stdout).toMatch(/^(?:HOSTED_\w+=\S+\n){5}$/);
+  expect(variables).toMatchObject({ HOSTED_PARTNER_ID: '085', HOSTED_ENVIRONMENT: 'sandbox' });
+  expect(streams.stderr).toMatch(/^The sandbox and its console: http\S+\nIt is a simulation: .+\n+The key of /);
+  await expect.poll(() => streams.stderr).toMatch(/\n\S+ request 1 sandbox /);
   expect(await interrupt()).toBe(130);
 });
 

@@ -8,7 +8,7 @@ import { HostedConfigError, type WireOptions } from '../../index.js';
 import { type Environment, forEachEnvironment } from '../../options.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
 import { findNetworkAddress, isAnyAddress } from '../../sandbox/network-address.js';
-import { findShell, furtherEnvironments, type Shell, shells, writeVariables } from '../../sandbox/variables.js';
+import { findShell, furtherEnvironments, shells, writeVariables } from '../../sandbox/variables.js';
 import { type Arguments, choiceFlag, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { exitCodes, untilAborted } from '../context.js';
@@ -152,7 +152,9 @@ export const sandboxCommand: Command = {
   },
   async run(given, context) {
     const isJson = given.isSet('json');
-    const stream = isJson ? context.stderr : context.stdout;
+    const shell = shells.find((each) => each === given.text('shell')) ?? findShell(context.env);
+    // In a file, nothing may stand beside the variables.
+    const stream = isJson || shell === 'env' ? context.stderr : context.stdout;
     const show = (text: string, isFailed: boolean) => writeLine(stream, text, isFailed ? 'red' : undefined);
     const sandbox = await startFrom(given, {
       onRequest(request) {
@@ -169,8 +171,10 @@ export const sandboxCommand: Command = {
       const networkAddress = isAnyAddress(given.text('host') ?? '') ? findNetworkAddress() : null;
       if (isJson) writeJsonLine(context, facts);
       else {
-        const shell = shells.find((each) => each === given.text('shell')) ?? findShell(context.env);
-        context.stdout.write(describe({ ...facts, networkAddress, shell }));
+        const { start, end } = describe({ ...facts, networkAddress });
+        stream.write(start);
+        context.stdout.write(`${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls }, shell)}\n`);
+        stream.write(end);
       }
       await untilAborted(context.signal);
     } finally {
@@ -219,28 +223,28 @@ function toFlags({ issues }: HostedConfigError): Error {
 
 interface Facts {
   readonly origin: string;
-  readonly baseUrls: Readonly<Record<Environment, string>>;
-  readonly partnerId: string;
   readonly apiKeys: Readonly<Record<Environment, string>>;
   readonly wire?: WireOptions;
   /** The address at which other machines reach the sandbox; null if they cannot. */
   readonly networkAddress: string | null;
-  readonly shell: Shell;
 }
 
-function describe({ origin, baseUrls, partnerId, apiKeys, wire, networkAddress, shell }: Facts): string {
+/** What stands before and after the variables. */
+function describe({ origin, apiKeys, wire, networkAddress }: Facts) {
   const elsewhere = networkAddress && `On other machines: http://${networkAddress}:${new URL(origin).port}\n`;
   const keys = furtherEnvironments.map((name) => `The key of the ${name} environment: ${apiKeys[name]}`);
   const option = wire && `Clients need the option "wire": ${JSON.stringify(wire)}\n`;
-  return `The sandbox and its console: ${origin}
+  return {
+    start: `The sandbox and its console: ${origin}
 ${elsewhere ?? ''}It is a simulation: it checks no identity, and its keys are test keys.
 
-${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls }, shell)}
-
+`,
+    end: `
 ${option ?? ''}${keys.join('\n')}
 Ctrl+C stops it.
 
-`;
+`,
+  };
 }
 
 function describeRequest(request: SandboxRequest): string {
