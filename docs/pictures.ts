@@ -14,18 +14,17 @@ import type { Tracker } from '../src/tracking/tracker.ts';
 const root = fileURLToPath(new URL('../', import.meta.url));
 
 interface Source {
-  readonly routes: Readonly<Record<'links.create' | 'jobs.status', { readonly method: string; readonly path: string }>>;
-  readonly assumedWire: { readonly brand: string };
+  readonly routes: object;
   readonly stateNames: Readonly<Record<number, string>>;
   readonly states: Readonly<Record<string, number>>;
 }
 
-const { routes, assumedWire, states, stateNames } = await readSource();
+const { routes, states, stateNames } = await readSource();
+const operations = Object.keys(routes);
 
 async function readSource(): Promise<Source> {
   const contents = `
     export { routes } from './src/protocol/routes.ts';
-    export { assumedWire } from './src/protocol/assumptions.ts';
     export { states } from './src/tracking/rules.ts';
     export { stateNames } from './src/tracking/rows.ts';`;
   const stdin = { contents, resolveDir: root };
@@ -33,9 +32,9 @@ async function readSource(): Promise<Source> {
   return (await import(`data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? '')}`)) as Source;
 }
 
-function requestOf(name: keyof Source['routes']): string {
-  const { method, path } = routes[name];
-  return `${method} ${path.replace('{brand}', assumedWire.brand)}`;
+function operationOf(name: string): string {
+  if (!operations.includes(name)) throw new Error(`No operation has the name ${name}`);
+  return name;
 }
 
 function stateOf(name: string): string {
@@ -65,6 +64,8 @@ interface Picture {
   readonly width: number;
   readonly height: number;
   readonly title: string;
+  /** What it is for, in at most 25 words. */
+  readonly alt: string;
   /** All that the picture shows, in words. */
   readonly text: string;
   readonly draw: (palette: Palette) => readonly string[];
@@ -106,90 +107,51 @@ interface Message {
   readonly from: Participant;
   readonly to: Participant;
   readonly label: string;
-  readonly isCode?: boolean;
   /** What the client does about it; drawn in a color of its own. */
   readonly isSigned?: boolean;
-  readonly note?: string;
 }
 
-const participants = ['Your code', 'hosted-client', 'Service', 'End user'] as const;
+const participants = ['Your server', 'Service', 'End user'] as const;
 type Participant = (typeof participants)[number];
 
-const createLink = 'links.create';
-
 const messages: readonly Message[] = [
-  { from: 'Your code', to: 'hosted-client', label: `client.${createLink}(link)`, isCode: true },
-  {
-    from: 'hosted-client',
-    to: 'Service',
-    label: requestOf(createLink),
-    isCode: true,
-    isSigned: true,
-    note: 'signed',
-  },
-  { from: 'Service', to: 'hosted-client', label: 'url, refId' },
-  { from: 'Your code', to: 'End user', label: 'the link' },
-  { from: 'End user', to: 'Service', label: 'verifies identity' },
-  { from: 'Service', to: 'hosted-client', label: 'callback', note: 'a hint: its body is not signed' },
-  {
-    from: 'hosted-client',
-    to: 'Service',
-    label: requestOf('jobs.status'),
-    isCode: true,
-    isSigned: true,
-    note: 'signed',
-  },
-  { from: 'Service', to: 'hosted-client', label: 'job status', isSigned: true, note: 'signed, verified' },
-  { from: 'hosted-client', to: 'Your code', label: 'onEvent(event, status)', isCode: true },
+  { from: 'Your server', to: 'Service', label: `1. ${operationOf('links.create')} (signed)`, isSigned: true },
+  { from: 'Your server', to: 'End user', label: '2. the link' },
+  { from: 'End user', to: 'Service', label: '3. verifies identity' },
+  { from: 'Service', to: 'Your server', label: '4. callback: only a hint' },
+  { from: 'Your server', to: 'Service', label: `5. ${operationOf('jobs.status')} (verified)`, isSigned: true },
 ];
 
-const columns: Readonly<Record<Participant, number>> = {
-  'Your code': 90,
-  'hosted-client': 310,
-  Service: 610,
-  'End user': 790,
-};
-const firstMessage = 108;
-const step = 44;
-const lastMessage = firstMessage + (messages.length - 1) * step;
-
-function describeMessage({ from, to, label, note }: Message, index: number): string {
-  return `${index + 1}. ${from} to ${to}: ${label}${note ? ` (${note})` : ''}.`;
-}
+const columns: Readonly<Record<Participant, number>> = { 'Your server': 66, Service: 268, 'End user': 420 };
+const firstMessage = 74;
+const step = 39;
 
 const sequence: Picture = {
   name: 'verification',
   document: 'README.md',
-  width: 880,
-  height: lastMessage + 40,
+  width: 480,
+  height: 250,
   title: 'A verification from the link to the result',
-  text: `On your server are your code and hosted-client. ${messages.map(describeMessage).join(' ')}`,
+  alt: 'Your server creates a link. The end user verifies. The service sends a callback, only a hint. Your server requests and verifies the job status.',
+  text: messages.map(({ from, to, label }) => `${label}, from ${from} to ${to}.`).join(' '),
   draw: (palette) => [
-    `<rect x="12" y="12" width="392" height="${lastMessage + 16}" rx="10" fill="none" stroke="${palette.edge}" stroke-dasharray="4 4"/>`,
-    write(28, 34, 'Your server', { fill: palette.quiet, anchor: 'start' }),
     ...participants.flatMap((name) => {
       const x = columns[name];
       return [
-        `<path d="M${x} 78V${lastMessage + 16}" stroke="${palette.edge}"/>`,
-        box(x - 64, 46, 128, 32, palette),
-        write(x, 67, name, { fill: palette.text, weight: 600 }),
+        `<path d="M${x} 38V244" stroke="${palette.edge}"/>`,
+        box(x - 56, 6, 112, 32, palette),
+        write(x, 27, name, { fill: palette.text, weight: 600 }),
       ];
     }),
-    ...messages.flatMap(({ from, to, label, isCode = false, isSigned, note }, index) => {
+    ...messages.flatMap(({ from, to, label, isSigned }, index) => {
       const y = firstMessage + index * step;
       const direction = columns[to] > columns[from] ? 1 : -1;
-      const start = columns[from] + direction * 4;
-      const end = columns[to] - direction * 4;
-      // A label stands between the first two lifelines that its arrow crosses.
-      const near =
-        from === 'Your code' && to === 'End user'
-          ? (columns['hosted-client'] + columns.Service) / 2
-          : (start + end) / 2;
       const color = isSigned ? palette.signed : palette.line;
+      // Over the lifeline of the service, a label would be hard to read.
+      const ends = from === 'Your server' ? [columns[from], columns.Service] : [columns[from], columns[to]];
       return [
-        arrow(`M${start} ${y}H${end}`, color),
-        write(near, y - 7, label, { fill: palette.text, isCode }),
-        ...(note ? [write(near, y + 15, note, { fill: isSigned ? palette.signed : palette.quiet })] : []),
+        arrow(`M${columns[from] + direction * 4} ${y}H${columns[to] - direction * 4}`, color),
+        write(((ends[0] ?? 0) + (ends[1] ?? 0)) / 2, y - 7, label, { fill: isSigned ? palette.signed : palette.text }),
       ];
     }),
   ],
@@ -285,6 +247,7 @@ const jobStates: Picture = {
   width: 1040,
   height: 284,
   title: 'The states of a tracked job',
+  alt: `The states of a job: ${[heard, tracking, handingOver, done, dead].join(', ')}. A tracked job completes or expires, and is handed over until done or dead.`,
   text: `${changes.map(({ from, to, label }) => `From ${from} to ${to}: ${label}.`).join(' ')} ${untrack}`,
   draw: (palette) => [
     ...changes.flatMap(({ label, path, at: [x, y], anchor = 'middle' }) => [
@@ -315,12 +278,12 @@ function render({ width, height, title, text, draw }: Picture, palette: Palette)
 }
 
 /** The picture in a document. `npm` and GitHub show the one that fits the reader's colors. */
-function embed({ name, document, text }: Picture): string {
+function embed({ name, document, alt }: Picture): string {
   const folder = document.startsWith('docs/') ? 'pictures' : 'docs/pictures';
   return [
     '<picture>',
     `  <source media="(prefers-color-scheme: dark)" srcset="${folder}/${name}-dark.svg">`,
-    `  <img src="${folder}/${name}-light.svg" alt="${escapeXml(text)}">`,
+    `  <img src="${folder}/${name}-light.svg" alt="${escapeXml(alt)}">`,
     '</picture>',
   ].join('\n');
 }

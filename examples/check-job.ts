@@ -1,16 +1,15 @@
 /** Fetches the status of a job, with its history and image links. */
 
+import { readFile } from 'node:fs/promises';
 import { env } from 'node:process';
 import { HostedClient } from 'hosted-client';
 
 const client = HostedClient.fromEnv();
 
-const status = await client.jobs.status({
-  userId: env.USER_ID ?? '',
-  jobId: env.JOB_ID ?? '',
-  history: true,
-  imageLinks: true,
-});
+// A job is named by two ids. Here, the command `play` has written them into this file.
+const { userId, jobId } = JSON.parse(await readFile(env.JOB_FILE ?? 'job.json', 'utf8'));
+
+const status = await client.jobs.status({ userId, jobId, history: true, imageLinks: true });
 
 switch (status.state) {
   case 'pending':

@@ -4,7 +4,7 @@ import { HostedClient, HostedServerError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 
-test('a completed job is believed', async () => {
+test('an approved job has succeeded', async () => {
   const service = createMockService();
   const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
 
@@ -14,10 +14,10 @@ test('a completed job is believed', async () => {
   expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded' });
 });
 
-test('a service in trouble is an error', async () => {
+test('an outage of the service is an error', async () => {
   const service = createMockService();
   const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, maxRetries: 0 });
-  service.sandbox.failNext('links.list', { kind: 'status', status: 503 });
+  service.sandbox.failNext('links.get', { kind: 'status', status: 503 });
 
-  await expect(client.links.list()).rejects.toThrow(HostedServerError);
+  await expect(client.links.get('a-link')).rejects.toThrow(HostedServerError);
 });

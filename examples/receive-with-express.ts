@@ -11,6 +11,9 @@ const handle = client.callbacks.handler({
   onEvent: (event, status) => {
     console.log(`change ${event.id}: the job is ${status.state}`);
   },
+  onError: (error, { phase, status }) => {
+    console.error(`a callback ended in ${status}: ${phase}`, error);
+  },
 });
 
 export const app = express();

@@ -25,13 +25,16 @@ export class Verifications {
   }
 
   async invite(userId: string): Promise<string> {
-    const { url } = await this.client.links.create({
+    const { refId } = await this.client.links.create({
       companyName: 'Example Ltd',
       dataPrivacyPolicyUrl: 'https://example.test/privacy',
       callbackUrl: 'https://example.test/callbacks',
       isSingleUse: true,
       userId,
     });
+    // The signature covers no body, so nothing but this shows that the link is this user's.
+    const { url, userIds } = await this.client.links.get(refId);
+    if (!userIds.includes(userId)) throw new Error('the link is of another user');
     return url;
   }
 }

@@ -1,4 +1,4 @@
-/** A cron script for a back end that callbacks cannot reach: it follows the jobs whose ids are stored. */
+/** A cron script that follows the jobs whose ids are stored, without a process that stays. */
 
 import { env } from 'node:process';
 import { HostedClient, type JobRef } from 'hosted-client';

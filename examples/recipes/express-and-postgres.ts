@@ -44,13 +44,17 @@ app.use(express.json({ limit: '2mb' }));
 app.post('/callbacks', nodeHandler(handle));
 
 app.post('/verifications', async (request, response) => {
-  const { url, refId } = await client.links.create({
+  const { userId } = request.body;
+  const { refId } = await client.links.create({
     companyName: 'Example Ltd',
     dataPrivacyPolicyUrl: 'https://example.test/privacy',
     callbackUrl: 'https://example.test/callbacks',
     isSingleUse: true,
-    userId: request.body.userId,
+    userId,
   });
+  // The signature covers no body, so nothing but this shows that the link is this user's.
+  const { url, userIds } = await client.links.get(refId);
+  if (!userIds.includes(userId)) throw new Error('the link is of another user');
   response.status(201).json({ url, refId });
 });
 

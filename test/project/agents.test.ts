@@ -98,7 +98,7 @@ describe('the package', () => {
   });
 
   test('the examples that the README and the pages name are in the package', () => {
-    const pages = ['README.md', 'docs/moving.md', 'docs/observability.md', 'docs/protocol.md', 'docs/recipes.md'];
+    const pages = ['README.md', 'docs/observability.md', 'docs/protocol.md', 'docs/recipes.md'];
     const named = pages.flatMap((path) => text(path).match(/\bexamples\/[\w./-]+\.m?[jt]s\b/g) ?? []);
 
     expect(new Set(named).size).toBeGreaterThan(10);

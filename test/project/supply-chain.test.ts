@@ -180,7 +180,7 @@ test('the package holds its build, its source, its examples and its papers, and 
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|tsx?|map)$|^examples\/(?:.+\.m?[jt]s|README\.md)$|^docs\/(?:(?:calls|cli|errors|moving|observability|protocol|recipes|sandbox|settings|testing|tracking)\.md|openapi\.yaml|pictures\/[a-z-]+\.(?:svg|png))$|^skills\/[a-z]+\/SKILL\.md$|^(?:package\.json|(?:AGENTS|CHANGELOG|README|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|llms\.txt|sbom\.cdx\.json)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|tsx?|map)$|^examples\/(?:.+\.m?[jt]s|README\.md)$|^docs\/(?:(?:calls|cli|errors|observability|protocol|recipes|sandbox|settings|testing|tracking)\.md|openapi\.yaml|pictures\/[a-z-]+\.(?:svg|png))$|^skills\/[a-z]+\/SKILL\.md$|^(?:package\.json|(?:AGENTS|CHANGELOG|README|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|llms\.txt|sbom\.cdx\.json)$/.test(
         path,
       ),
   );

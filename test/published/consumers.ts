@@ -5,21 +5,19 @@ import { lookAt } from './check.ts';
 import { compilerChecks } from './compilers.ts';
 import { makeConsumer } from './consumer.ts';
 import { linterChecks } from './linters.ts';
-import { newcomerChecks } from './newcomer.ts';
 import { nodeChecks } from './node-versions.ts';
 import { censusCheck, pageChecks } from './page-checks.ts';
 import { installTools, packTarball } from './project.ts';
+import { readmeChecks } from './readme.ts';
 import { recipeChecks } from './recipes.ts';
 import { runnerChecks } from './runners.ts';
-import { twoTerminalChecks } from './two-terminals.ts';
 
 await installTools();
 const tarball = await packTarball();
 const consumer = await makeConsumer(tarball);
 
 const { passed, failed } = await lookAt([
-  ...newcomerChecks(tarball),
-  ...twoTerminalChecks(tarball),
+  ...readmeChecks(tarball),
   ...pageChecks(tarball),
   ...recipeChecks(tarball),
   ...nodeChecks(consumer),

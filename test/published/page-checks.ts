@@ -3,8 +3,8 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { followCli } from '../support/cli-flow.ts';
+import { chromium } from '../support/needed.ts';
 import { packagesOf } from '../support/page-blocks.ts';
-import { followReadme, readmePrograms } from '../support/readme-flow.ts';
 import { freePort, openSandbox, openTerminal } from '../support/terminal.ts';
 import { census, takeCommands, takeFile } from './blocks.ts';
 import { type Check, endsWell } from './check.ts';
@@ -18,6 +18,9 @@ interface Program {
   readonly start: string;
   readonly prints: RegExp;
 }
+
+// A machine that has Playwright has its browser. Here, it is the one of the tests.
+const configure = `echo "export default { use: { launchOptions: { executablePath: '${chromium}' } } }" > playwright.config.mjs\n`;
 
 const programs: Readonly<Record<string, readonly Program[]>> = {
   'docs/calls.md': [
@@ -36,7 +39,6 @@ const programs: Readonly<Record<string, readonly Program[]>> = {
   'docs/settings.md': [
     { file: 'production.mjs', start: 'node production.mjs', prints: /^made for production\n$/ },
     { file: 'through-a-proxy.mts', start: 'node through-a-proxy.mts', prints: /^1 links, through the proxy\n$/ },
-    { file: 'trace-calls.mjs', start: 'node trace-calls.mjs', prints: /^1 links, traced\n$/ },
   ],
   'docs/observability.md': [
     { file: 'trace-calls.mjs', start: 'node trace-calls.mjs', prints: /^1 links, traced\n$/ },
@@ -54,10 +56,23 @@ const programs: Readonly<Record<string, readonly Program[]>> = {
   'examples/README.md': [
     { file: null, start: takeCommands('examples/README.md', 'cp'), prints: /^1 links are active\n/ },
   ],
+  'docs/testing.md': [
+    { file: 'msw.test.ts', start: 'npx vitest run msw.test.ts', prints: /Tests +1 passed/ },
+    { file: 'end-to-end.spec.ts', start: `${configure}npx playwright test end-to-end 2>/dev/null`, prints: / 1 passed / },
+  ],
   'skills/test/SKILL.md': [
-    { file: 'first.test.ts', start: 'npx vitest run first.test.ts', prints: /Tests +2 passed/ },
-    // The client warns of the forged callback.
-    { file: 'sandbox.test.ts', start: 'npx vitest run sandbox.test.ts 2>&1', prints: /Tests +1 passed/ },
+    {
+      file: null,
+      start: 'cp node_modules/hosted-client/examples/first-tests.test.ts first.test.ts\nnpx vitest run first.test.ts',
+      prints: /Tests +2 passed/,
+    },
+    {
+      file: null,
+      // The client warns of the forged callback.
+      start:
+        'cp node_modules/hosted-client/examples/test-with-sandbox.test.ts sandbox.test.ts\nnpx vitest run sandbox.test.ts 2>&1',
+      prints: /Tests +1 passed/,
+    },
   ],
 };
 
@@ -65,6 +80,7 @@ const programs: Readonly<Record<string, readonly Program[]>> = {
 const notRun: Readonly<Record<string, string>> = {
   'README.md: npm ci && npm run demo': 'is for a clone, where the gate runs it',
   'README.md: npm ci && npm test': 'is for a clone, where the gate runs it',
+  'docs/sandbox.md: at=http://127.0.0.1:4085': 'needs openssl; test/load/sandbox-examples.test.ts runs it',
   'docs/sandbox.md: npx hosted-client sandbox --host 0.0.0.0':
     'opens a port to the network; the tests of the sandbox do it',
   'docs/observability.md: hosted-client-rules.yml':
@@ -73,15 +89,10 @@ const notRun: Readonly<Record<string, string>> = {
 };
 
 export function pageChecks(tarball: string): readonly Check[] {
-  for (const file of readmePrograms) takeFile('README.md', file);
-  for (const beginning of ['npx hosted-client sandbox', 'npm install hosted-client', 'npx hosted-client play']) {
-    takeCommands('README.md', beginning);
-  }
   for (const beginning of ['sandbox', 'listen', 'links']) takeCommands('docs/cli.md', `npx hosted-client ${beginning}`);
-  takeCommands('docs/tracking.md', 'npm install');
+  for (const page of ['docs/tracking.md', 'docs/testing.md']) takeCommands(page, 'npm install');
   const track = takeFile('docs/tracking.md', 'track.mjs');
   return [
-    { name: 'README.md, from the sandbox to a wait', look: () => doReadme(tarball) },
     { name: 'docs/cli.md, in three terminals', look: () => doCli(tarball) },
     { name: 'docs/tracking.md, its first program', look: () => trackInFolder(tarball, track) },
     ...Object.entries(programs).map(([page, rows]) => {
@@ -101,7 +112,7 @@ export const censusCheck: Check = {
     const wholes = blocks.filter(({ partOf }) => partOf === null);
     const left = wholes
       .filter(({ isTaken }) => !isTaken)
-      .map(({ page, file, code }) => `${page}: ${file ?? code.trim()}`);
+      .map(({ page, file, code }) => `${page}: ${file ?? code.split('\n', 1)[0]}`);
     for (const [block, reason] of Object.entries(notRun)) console.log(`not run: ${block} ${reason}`);
     console.log(
       `${blocks.length} blocks: ${wholes.length - left.length} run, ${blocks.length - wholes.length} are parts`,
@@ -126,12 +137,6 @@ async function openFolder(tarball: string, page: string): Promise<At> {
   await install(cwd, [tarball, ...others.map(tested)]);
   // What npm is set to on this machine may make it warn.
   return { cwd, env: { ...ownEnvironment(), npm_config_loglevel: 'error' } };
-}
-
-async function doReadme(tarball: string): Promise<string | null> {
-  const { waited, status } = await followReadme(await openFolder(tarball, 'README.md'));
-  const isWell = waited === 'poll 1: succeeded\nverified: Enroll User\n' && status.startsWith('verified: Enroll User ');
-  return isWell ? null : waited + status;
 }
 
 async function doCli(tarball: string): Promise<string | null> {

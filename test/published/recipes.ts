@@ -1,6 +1,6 @@
 /**
- * The recipes, each in an empty folder of its own: the tarball and what the recipe needs are installed, the README's
- * first call runs, the block of docs/recipes.md is pasted and does its work, and the README's tests run.
+ * The recipes, each in an empty folder of its own: the tarball and what the recipe needs are installed, and the block of
+ * docs/recipes.md is pasted and does its work.
  */
 
 import { spawn } from 'node:child_process';
@@ -20,7 +20,6 @@ import { type Cluster, isRequired as isPostgresRequired, programs, startCluster 
 import { takeBlock, takeFile } from './blocks.ts';
 import { type Check, printsJust } from './check.ts';
 import { install, tested } from './consumer.ts';
-import { makeFirstCall, runTests } from './newcomer.ts';
 import { makeProject, mustRun, root, run, writeFiles } from './project.ts';
 import { completedJob, deliverThree, withService } from './service.ts';
 
@@ -137,11 +136,7 @@ async function followRecipe({ name, files, packages, look }: Recipe, tarball: st
   });
   await copyFile(join(root, 'test/published/recipes/serve.js'), join(cwd, 'serve.js'));
   await install(cwd, [tarball, ...packages.map(tested)]);
-  return (
-    (await makeFirstCall(cwd)) ??
-    (await withService((env, service) => look(cwd, { ...env, PORT: '0' }, service))) ??
-    (await runTests(cwd))
-  );
+  return withService((env, service) => look(cwd, { ...env, PORT: '0' }, service));
 }
 
 const accepted = '200 200 401';
@@ -307,7 +302,7 @@ async function followNext(tarball: string): Promise<string | null> {
   await writeFiles(cwd, next);
   await mustRun('npm', ['ci', '--loglevel=error'], { cwd });
   await install(cwd, [tarball]);
-  return (await makeFirstCall(cwd)) ?? (await buildPage(cwd)) ?? (await buildAndServe(cwd)) ?? (await runTests(cwd));
+  return (await buildPage(cwd)) ?? (await buildAndServe(cwd));
 }
 
 const nextBin = 'node_modules/next/dist/bin/next';

@@ -31,7 +31,7 @@ export function openTerminal(
   return {
     async shows(pattern) {
       for (const startedAt = performance.now(); performance.now() - startedAt < limitMs; await setTimeout(20)) {
-        const found = pattern.exec(streams.stdout);
+        const found = pattern.exec(streams.stdout) ?? pattern.exec(streams.stderr);
         if (found !== null) return found;
       }
       throw new Error(`It does not print ${pattern}:${describe()}`);
@@ -55,13 +55,6 @@ export async function openSandbox(command: string, at: { cwd: string; env: NodeJ
   const [, origin = ''] = await terminal.shows(/^The sandbox and its console: (\S+)$/m);
   const [pasted] = await terminal.shows(/(?:^export .*\n)+/m);
   return { origin, pasted, close: terminal.close };
-}
-
-/** The blocks of a page in one language. */
-export function blocksOf(page: string, language: string): readonly string[] {
-  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
-    ([, code]) => code ?? '',
-  );
 }
 
 /** A port of loopback that nothing listens on. */
