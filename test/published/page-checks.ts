@@ -58,7 +58,11 @@ const programs: Readonly<Record<string, readonly Program[]>> = {
   ],
   'docs/testing.md': [
     { file: 'msw.test.ts', start: 'npx vitest run msw.test.ts', prints: /Tests +1 passed/ },
-    { file: 'end-to-end.spec.ts', start: `${configure}npx playwright test end-to-end 2>/dev/null`, prints: / 1 passed / },
+    {
+      file: 'end-to-end.spec.ts',
+      start: `${configure}npx playwright test end-to-end 2>/dev/null`,
+      prints: / 1 passed /,
+    },
   ],
   'skills/test/SKILL.md': [
     {
