@@ -1,4 +1,4 @@
-/** A receiver that keeps running while the sandbox restarts or is reset: every result is new to it. */
+/** A receiver, or a tracker, that keeps running while the sandbox restarts or is reset: every result is new to it. */
 
 import { copyFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { HostedClient } from 'hosted-client';
 import { nodeHandler } from 'hosted-client/node';
 import { type Sandbox, type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
+import { createTestClock, createTestTracker } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { folderOfTest, listening, newLink } from './running.js';
 
@@ -17,14 +18,17 @@ const fetchOnce = (url: string, init: RequestInit) => {
 };
 
 /** Starts a sandbox whose callbacks a receiver hears, which goes on when the sandbox ends. */
-async function startBesideReceiver(options: SandboxOptions) {
+async function startBesideReceiver(options: SandboxOptions, isTracker = false) {
   const heard: string[] = [];
   let receive: RequestListener = () => {};
   const callbackUrl = await listening((message, response) => receive(message, response));
   const first = await startSandbox({ ...options, port: 0, callbackBytes: 0 });
   const port = Number(new URL(first.origin).port);
   const client = new HostedClient({ ...first.clientOptions(), fetch: fetchOnce });
-  receive = nodeHandler(client.callbacks.handler({ onEvent: ({ jobId }) => void heard.push(jobId) }));
+  const tracker = createTestTracker({ client, clock: createTestClock(Date.now()), unknownJobs: 'track' });
+  await tracker.onCompletion(({ job }) => void heard.push(job?.jobId ?? ''));
+  const handler = client.callbacks.handler({ onEvent: ({ jobId }) => void heard.push(jobId) });
+  receive = nodeHandler(isTracker ? tracker.handler() : handler);
   return {
     first,
     heard,
@@ -33,6 +37,7 @@ async function startBesideReceiver(options: SandboxOptions) {
       const { refId } = await client.links.create({ ...newLink, callbackUrl });
       const { jobId } = await sandbox.play(refId, 'approved');
       await sandbox.idle();
+      await tracker.drain();
       return jobId;
     },
   };
@@ -63,6 +68,20 @@ test.each([
   await second.stop();
 
   expect(heard).toEqual([before, after]);
+});
+
+test('a tracker that kept running hands over every result, after a restart and after reset()', async () => {
+  const { first, heard, restart, play } = await startBesideReceiver({}, true);
+  const played = [await play(first)];
+  await first.stop();
+
+  const second = await restart();
+  played.push(await play(second));
+  await second.reset();
+  played.push(await play(second));
+  await second.stop();
+
+  expect(heard).toEqual(played);
 });
 
 test('a receiver that kept running hears the first result after a kill that lost the latest ids', async () => {
