@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HostedClient } from 'hosted-client';
 import { nodeHandler } from 'hosted-client/node';
-import type { SandboxOptions } from 'hosted-client/sandbox';
+import type { SandboxOptions, SandboxRequest } from 'hosted-client/sandbox';
 import { createTestClock } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
@@ -348,6 +348,35 @@ test('a request’s page leads to the failures before and after it', async () =>
   expect(html).toContain('<a href="/console/requests/2">Older failure</a>');
   expect(html).toContain('<a href="/console/requests/6">Newer failure</a>');
   expect(await read(`${sandbox.origin}/console/requests/6`)).not.toContain('Newer failure');
+});
+
+test('after 5,000 requests, each page has at most 50 KB', async () => {
+  const { sandbox, client, job, refId } = await playAndReceive({ keepRequests: 5_000 });
+  for (let played = 0; played < 200; played += 1) await sandbox.play(refId, 'id_verified');
+  await sandbox.idle();
+  await client.links.create({ ...newLink, name: '"<&'.repeat(200_000) });
+  await client.jobs.status(job);
+  await client.jobs.status({ userId: 'no one', jobId: job.jobId }).catch(() => null);
+  const sent = [...sandbox.requests];
+  // The list of the sandbox itself: to send so many would take long.
+  const requests = sandbox.requests as SandboxRequest[];
+  for (let id = sent.length + 1; id <= 5_000; id += 1) {
+    const like = sent[id % sent.length];
+    if (like !== undefined) requests.push({ ...like, id });
+  }
+  const lists = ['', 'failed', 'callbacks', 'links', 'jobs'].map((show) => `/?show=${show}`);
+  const searches = [`/?link=${refId}`, `/?job=${job.jobId}`, '/?q=links'];
+  const pages = ['requests/2', 'requests/3', 'requests/5000', 'callbacks/1', `links/${refId}`, 'faults', 'connect'];
+
+  const sizes = await Promise.all(
+    [...lists, ...searches, ...pages.map((page) => `/console/${page}`)].map(async (path) => {
+      const { length } = Buffer.from(await read(sandbox.origin + path));
+      return length > 50_000 ? `${path}: ${length}` : null;
+    }),
+  );
+
+  expect(sandbox.requests).toHaveLength(5_000);
+  expect(sizes.filter((size) => size !== null)).toEqual([]);
 });
 
 test('no key and no signature is in a page, in JSON, in the folder or in a listener', async () => {
