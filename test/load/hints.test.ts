@@ -1,6 +1,6 @@
 // Many callbacks at once: the limits of requests and of jobs in hand at the same time.
 
-import { type HandlerOptions, HostedTimeoutError } from 'hosted-client';
+import type { HandlerOptions } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { expect, test, vi } from 'vitest';
 import { post } from '../callbacks/deliveries.js';
@@ -41,23 +41,6 @@ function succeeded({ user_id, job_id }: SentRequest['body'], at: number): object
 }
 
 const noPages = { currentPage: 1, limit: 20, totalCount: 0, totalPages: 1 };
-
-test.each([
-  [1_000, 'in seconds', '2026-01-02T03:04:05Z'],
-  [1_000, 'in seconds with an offset', '2026-01-02T03:04:05+00:00'],
-  [1_000, 'as seconds', Math.floor(now / 1_000)],
-  [8, 'in milliseconds', now],
-])('at most %d jobs of one signed time are in hand at once if it is written %s', async (most, _how, timestamp) => {
-  const { clock, deliver } = startSlow();
-
-  const statuses = Array.from({ length: most + 2 }, (_, job) => deliver({ job: `job-${job}`, timestamp }));
-  await clock.advance(9_000);
-
-  expect(await Promise.all(statuses)).toEqual([...Array<number>(most).fill(200), 503, 503]);
-  const redelivered = deliver({ job: `job-${most}`, timestamp });
-  await clock.advance(50);
-  expect(await redelivered).toBe(200);
-});
 
 test.each([
   [500, 10, {}],
@@ -104,29 +87,4 @@ test('10,000 posts with one old signature cost fifty jobs a request a second, te
     await clock.advance(10_000);
     expect((await listed).links).toEqual([]);
   }
-});
-
-test('beyond the ten in flight, callbacks wait for ten seconds at most', async () => {
-  const clock = createTestClock(now);
-  const { client, sent } = clientOf(() => new Promise<Response>(() => undefined), { clock });
-  const onError = vi.fn<NonNullable<HandlerOptions['onError']>>();
-  const handle = client.callbacks.handler({ onEvent: () => undefined, onError });
-  const statuses: number[] = [];
-
-  for (let index = 0; index < 1_010; index++) {
-    void handle(post({ job: `job-${index}`, at: -index })).then(({ status }) => statuses.push(status));
-  }
-  await clock.advance(9_999);
-  expect(statuses).toEqual([]);
-  await clock.advance(1);
-
-  expect(statuses).toEqual(Array(1_000).fill(503));
-  expect(sent).toHaveLength(10);
-  for (const [error, { phase }] of onError.mock.calls) {
-    expect(phase).toBe('guard');
-    expect(error).toBeInstanceOf(HostedTimeoutError);
-  }
-  // The ten in flight end by the time limit of their attempt.
-  await clock.advance(30_000);
-  expect(statuses).toHaveLength(1_010);
 });

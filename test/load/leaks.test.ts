@@ -24,25 +24,3 @@ test('2,000 calls, however they end, leave no handle, listener or socket behind,
   expect(mostSockets).toBeLessThanOrEqual(50 * 2);
   expect(warnings).toEqual([]);
 }, 60_000);
-
-test('the mixture of the soak has every kind of ending in it', async () => {
-  const { endings } = await soak({ calls: 800, concurrency: 50, collect: () => undefined });
-
-  const ways = new Set(Object.keys(endings).map((ending) => ending.split(': ').at(-1)));
-  expect([...ways].sort()).toEqual([
-    'AbortError',
-    'authentication',
-    'connection',
-    'not_found',
-    'ok',
-    'poll_timeout',
-    'rate_limit',
-    'response',
-    'server',
-    'timeout',
-    'validation',
-  ]);
-  for (const expected of ['create: ok', 'wait for several: ok', 'abort of a wait: AbortError', 'socket: create: ok']) {
-    expect(endings[expected], expected).toBeGreaterThan(0);
-  }
-}, 60_000);

@@ -182,15 +182,6 @@ test('a port in use gives the folder free', async () => {
   await running({ folder });
 });
 
-test('nothing secret is kept', async () => {
-  const folder = folderOfTest();
-  const { sandbox } = await start({ folder, apiKeys: { sandbox: 'a key of my own' } });
-  sandbox.service.sandbox.links.seed(1);
-  await sandbox.stop();
-
-  expect(readFileSync(join(folder, 'sandbox.json'), 'utf8')).not.toContain('a key of my own');
-});
-
 test('after a restart, failureRate and the ids of requests go on', async () => {
   const options = { failureRate: 0.5, seed: 7 };
   const statuses = async (client: HostedClient, count: number) => {
