@@ -185,19 +185,6 @@ test('a Date and a URL of classes of their own are sent as what they are', async
   ]);
 });
 
-test('a Date and a URL of classes of their own are checked as what they are', async () => {
-  const { client, sent } = clientOf(created);
-  const noUrl = new ShiftyUrl('ftp://partner.test/');
-
-  const error = await rejection(
-    client.links.create({ ...linkProperties, callbackUrl: noUrl, logoUrl: noUrl, expiresAt: new ShiftyDate('none') }),
-  );
-
-  const paths = (error as HostedValidationError).issues.map(({ path }) => path);
-  expect(paths).toEqual(['callbackUrl', 'logoUrl', 'expiresAt']);
-  expect(sent).toHaveLength(0);
-});
-
 const bornOf = <T extends object>(prototype: T): T => Object.create(prototype) as T;
 const throwing = new Proxy(new Date(), {
   getPrototypeOf() {
@@ -309,25 +296,4 @@ test('what is changed in the options afterwards reaches neither a client nor one
     'https://jobs.hosted.test/v1/job_status',
   ]);
   expect(seen.map(({ body }) => 'signature' in body)).toEqual(Array(6).fill(true));
-});
-
-test('what is changed in the overrides afterwards does not reach the derived client', async () => {
-  const { client } = clientOf(link);
-  const seen: string[] = [];
-  const overrides = {
-    baseUrls: { sandbox: new URL('https://other.hosted.test/') },
-    wire: { brand: 'first' },
-    fetch: (async (url: string) => {
-      seen.push(url);
-      return Response.json(link);
-    }) as typeof globalThis.fetch,
-  };
-  const derived = client.withOptions(overrides);
-
-  overrides.baseUrls.sandbox.href = 'https://evil.hosted.test/';
-  overrides.wire.brand = 'second';
-  await derived.links.get('ref-1');
-  await derived.withOptions({}).links.get('ref-1');
-
-  expect(seen).toEqual(Array(2).fill('https://other.hosted.test/v1/first_links/ref-1'));
 });
