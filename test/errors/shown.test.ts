@@ -1,10 +1,9 @@
 // What errors of invalid input, clients, signers, events and log lines show, and what they do not.
 
 import { inspect } from 'node:util';
-import { type HostedError, type HostedEvent, HostedPollTimeoutError, HostedResponseError } from 'hosted-client';
+import { type HostedError, HostedPollTimeoutError, HostedResponseError } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { clientOf, rejection } from '../support/fake-fetch.js';
-import { createPlanter, expectNothingIn, plantedClient } from '../support/showings.js';
 
 // What the caller gives -----------------------------------------------------
 
@@ -13,49 +12,6 @@ afterEach(() => {
 });
 
 // Events --------------------------------------------------------------------
-
-const eventMembers: Readonly<Record<HostedEvent['type'], readonly string[]>> = {
-  request: ['attempt', 'callId', 'operation', 'type'],
-  response: ['attempt', 'callId', 'durationMs', 'operation', 'requestId', 'status', 'type'],
-  retry: ['attempt', 'callId', 'delayMs', 'operation', 'reason', 'type'],
-  poll: ['attempt', 'callId', 'elapsedMs', 'nextDelayMs', 'state', 'type'],
-  error: ['attempts', 'callId', 'code', 'operation', 'type'],
-  call: ['attempts', 'callId', 'durationMs', 'operation', 'outcome', 'type'],
-  callback: ['durationMs', 'reason', 'result', 'status', 'type'],
-};
-
-test('events and log lines have the properties that are documented, and no others', async () => {
-  const planter = createPlanter();
-  const { client, events, told, secrets, tellings } = plantedClient(planter, () =>
-    Response.json(
-      { error: planter.plant('error'), user_id: planter.plant('user') },
-      { status: 503, headers: { 'x-other': planter.plant('header') } },
-    ),
-  );
-
-  await rejection(client.links.get(planter.plant('link')));
-
-  expect(events.map(({ type }) => type)).toEqual([
-    'request',
-    'response',
-    'retry',
-    'request',
-    'response',
-    'retry',
-    'request',
-    'response',
-    'error',
-    'call',
-  ]);
-  for (const event of events) expect(Object.keys(event).sort()).toEqual(eventMembers[event.type]);
-  expect(new Set(events.map(callIdOf)).size).toBe(1);
-  expect(told.length).toBeGreaterThan(events.length * 2);
-  expectNothingIn(tellings(), secrets());
-});
-
-function callIdOf(event: HostedEvent): number | null {
-  return 'callId' in event ? event.callId : null;
-}
 
 test('a listener and a logger that throw change nothing', async () => {
   const refuse = () => {
