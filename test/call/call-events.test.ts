@@ -261,3 +261,16 @@ test('every poll of a wait, every page of a walk and every confirmation is a cal
   expect(new Set(ended.map(({ callId }) => callId)).size).toBe(5);
   for (const id of [job.userId, job.jobId]) expect(JSON.stringify(events)).not.toContain(id);
 });
+
+test('a listener and a logger that throw change nothing', async () => {
+  const refuse = () => {
+    throw new Error('no');
+  };
+  const reject = (() => Promise.reject(new Error('no'))) as () => void;
+  const { client } = clientOf(
+    { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' },
+    { onEvent: reject, logger: { debug: refuse, info: refuse, warn: refuse, error: reject } },
+  );
+
+  await expect(client.links.get('ref-1')).resolves.toMatchObject({ refId: 'ref-1' });
+});

@@ -1,9 +1,10 @@
-/** How an error looks when it is inspected, and the texts that errors share. */
+/** What errors show in JSON and when they are inspected, and the texts that they share. */
 
 import { inspect } from 'node:util';
-import { HostedConfigError, HostedError } from 'hosted-client';
+import { HostedConfigError, HostedError, HostedPollTimeoutError, HostedResponseError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { listIssues } from '../../src/errors/reasons.js';
+import { clientOf, rejection } from '../support/fake-fetch.js';
 
 class ExampleError extends HostedError {
   static {
@@ -65,4 +66,46 @@ test('the name of an error is of its class: it heads the stack, and is no proper
     return attributes;
   };
   expect(nameOf(HostedConfigError)).toEqual(nameOf(TypeError));
+});
+
+test('JSON and inspection of an error show what a log needs', async () => {
+  const headers = { 'x-request-id': 'req-1', 'retry-after': '7' };
+  const { client } = clientOf(Response.json({ code: '2301' }, { status: 503, headers }), { maxRetries: 0 });
+
+  const error = await rejection(client.jobs.status({ userId: 'user-1', jobId: 'job-1' }));
+
+  const expected = {
+    name: 'HostedServerError',
+    code: 'server',
+    message: expect.stringMatching(/^Cannot get the status of a job: /),
+    operation: 'jobs.status',
+    outcome: 'refused',
+    attempts: 1,
+    requestId: 'req-1',
+    retryable: true,
+    mayHaveActed: false,
+    status: 503,
+    serviceCode: '2301',
+    retryAfterMs: 7_000,
+  };
+  expect(JSON.parse(JSON.stringify(error))).toEqual(expected);
+  const shown = inspect(error);
+  for (const fact of ['HostedServerError', 'jobs.status', 'refused', 'req-1', '503', '2301', '7000']) {
+    expect(shown).toContain(fact);
+  }
+});
+
+test.each<[string, HostedError, object]>([
+  [
+    'a wait that ended',
+    new HostedPollTimeoutError('it is over', { job: { userId: 'u', jobId: 'j' }, lastStatus: null, elapsedMs: 5 }, {}),
+    { code: 'poll_timeout', elapsedMs: 5 },
+  ],
+  [
+    'a response of another shape',
+    new HostedResponseError('shape', [{ path: 'ref_id', message: 'must be there' }], {}),
+    { code: 'response', reason: 'shape', issues: [{ path: 'ref_id', message: 'must be there' }] },
+  ],
+])('JSON of the error of %s shows its details', (_what, error, expected) => {
+  expect(JSON.parse(JSON.stringify(error))).toMatchObject(expected);
 });
