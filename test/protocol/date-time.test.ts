@@ -12,25 +12,6 @@ const dayOf = (year: number, month: number, day: number) => `${digits(year, 4)}-
 
 // Calendar
 
-// Every fourth year, of the full centuries every fourth.
-test.each([
-  [1900, false],
-  [2000, true],
-  [2023, false],
-  [2024, true],
-  [2100, false],
-  [2400, true],
-  [0, true],
-  [4, true],
-  [100, false],
-])('parseDateTime() reads 29 February of the year %i: %j', (year, isThere) => {
-  for (const end of ends) {
-    expect(parseDateTime(`${dayOf(year, 2, 29)}${end}`) !== null).toBe(isThere);
-    expect(parseDateTime(`${dayOf(year, 2, 28)}${end}`)).not.toBeNull();
-    expect(parseDateTime(`${dayOf(year, 2, 30)}${end}`)).toBeNull();
-  }
-});
-
 test.each([1900, 2000, 2023, 2024])('parseDateTime() knows the days of every month of %i', (year) => {
   for (let month = 1; month <= 12; month++) {
     const last = new Date(Date.UTC(year, month, 0)).getUTCDate();
