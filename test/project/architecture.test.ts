@@ -207,37 +207,26 @@ test('no other package is imported', () => {
   expect([...new Set(packages.map(nameOf))].sort()).toEqual(known);
 });
 
-test('nothing outside the node entry imports it, and it reaches neither calls nor handlers', () => {
+test.each([
+  ['hono', 'sandbox'],
+  ['@opentelemetry', 'opentelemetry'],
+])('%s is imported by %s alone', (name, folder) => {
+  expect(importersOf(name).filter((path) => !path.startsWith(`${folder}/`))).toEqual([]);
+});
+
+test.each(['cli', 'node', 'opentelemetry'])('nothing outside %s imports it', (folder) => {
   const importers = sources.filter(
-    ({ path, files }) => !path.startsWith('node/') && files.some((file) => file.startsWith('node/')),
+    ({ path, files }) => !path.startsWith(`${folder}/`) && files.some((file) => file.startsWith(`${folder}/`)),
   );
+
+  expect(importers.map(({ path }) => path)).toEqual([]);
+});
+
+test('the node entry reaches neither calls nor handlers', () => {
   const reached = [...reachedFrom(...within('node'))].map((path) => path.split('/')[0]);
 
-  expect(importers.map(({ path }) => path)).toEqual([]);
   expect(reached).not.toContain('call');
   expect(reached).not.toContain('callbacks');
-});
-
-test('OpenTelemetry is imported by its entry alone, which nothing imports', () => {
-  expect(importersOf('@opentelemetry').filter((path) => !path.startsWith('opentelemetry/'))).toEqual([]);
-  expect(
-    sources.filter(
-      ({ path, files }) =>
-        !path.startsWith('opentelemetry/') && files.some((file) => file.startsWith('opentelemetry/')),
-    ),
-  ).toEqual([]);
-});
-
-test('hono is imported by the sandbox alone', () => {
-  expect(importersOf('hono').filter((path) => !path.startsWith('sandbox/'))).toEqual([]);
-});
-
-test('nothing imports the command line', () => {
-  const importers = sources.filter(
-    ({ path, files }) => !path.startsWith('cli/') && files.some((file) => file.startsWith('cli/')),
-  );
-
-  expect(importers.map(({ path }) => path)).toEqual([]);
 });
 
 test('nothing imports the sandbox, and the sandbox alone imports testing', () => {
