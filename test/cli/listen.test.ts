@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { newLink, receiving, running } from '../sandbox/running.js';
 import { listening } from './listening.js';
-import { command, envOf, expectWrongUse, start } from './running.js';
+import { command, envOf, start } from './running.js';
 
 test('listen --json prints its URL, and of each verified callback ids, state and result code', async () => {
   const { play, events, interrupt } = await listening();
@@ -41,19 +41,6 @@ test('listen says what is wrong with a callback, and refuses it', async () => {
   expect(events()).toHaveLength(before);
 });
 
-test.each(['forged', 'unsigned'] as const)('listen says one line of each callback that is %s', async (variant) => {
-  const { sandbox, play, streams } = await listening();
-  await play('approved');
-  const before = streams.stderr;
-
-  await sandbox.resend(1, { variant });
-  await sandbox.resend(1, { variant });
-
-  const said = streams.stderr.slice(before.length);
-  expect(said.match(/responded with 401/g)).toHaveLength(2);
-  expect(said.trim().split('\n')).toHaveLength(2);
-});
-
 test('listen says one line of a callback that could not be confirmed', async () => {
   const { sandbox, client, url, streams } = await listening();
   const { refId } = await client.links.create(newLink);
@@ -66,16 +53,6 @@ test('listen says one line of a callback that could not be confirmed', async () 
 
   expect(response.status).toBe(503);
   expect(streams.stderr).toMatch(/^\d\d:\d\d:\d\d responded with 503: Cannot get the status of a job: [^\n]+\n$/);
-});
-
-test('listen shows a redelivery as any other callback', async () => {
-  const { sandbox, play, events } = await listening();
-  await play('approved');
-
-  const again = await sandbox.resend(1);
-
-  expect(again.state).toBe('delivered');
-  expect(events()[1]).toEqual(events()[0]);
 });
 
 test('listen refuses what is no POST, and says so', async () => {
@@ -122,10 +99,6 @@ test('a port in use exits 1, and names it', async () => {
 
   expect(code).toBe(1);
   expect(stderr).toBe(`Port ${port} is in use: stop the server that uses it, or choose another port with --port\n`);
-});
-
-test.each(['--forward', '--unverified'])('listen %s is a wrong use', async (flag) => {
-  await expectWrongUse(['listen', flag, 'http://127.0.0.1:1/'], 'is not a flag of hosted-client listen');
 });
 
 test('listen without a key exits 2, and listens to nothing', async () => {

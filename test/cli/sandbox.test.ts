@@ -174,10 +174,3 @@ test.each([
 ])('sandbox %j is a wrong use, which is named', async (args, message) => {
   await expectWrongUse(['sandbox', ...args], message);
 });
-
-test('listening for others warns', async () => {
-  const warn = spyOnWarnings();
-  await startJson('--host', '0.0.0.0');
-
-  expect(warn).toHaveBeenCalledOnce();
-});
