@@ -18,7 +18,7 @@ export default defineConfig({
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
       'test/node/{lambda,node}-handler.test.ts',
-      'test/load/long-lists.test.ts',
+      'test/load/{long-lists,properties-spellings}.test.ts',
       'test/testing/{callbacks,clock,jobs,service,web-crypto}.test.ts',
       'test/from-env.test.ts',
       'test/project/{aborts,iterations,mistakes}.test.ts',

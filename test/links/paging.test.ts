@@ -179,9 +179,11 @@ test('a list that begins at another page is that page when awaited, and goes on 
 
   const page = await client.links.list({ page: 2 });
   const next = await page.nextPage();
+  const afterLast = await next?.nextPage();
 
   expect(refsOf(page.links)).toEqual(['c', 'd']);
   expect(refsOf(next?.links ?? [])).toEqual(['e']);
+  expect(afterLast).toBeNull();
   expect(asked()).toEqual([2, 3]);
 });
 
