@@ -172,6 +172,20 @@ test('the headers of a list go with every page, also ahead, by nextPage(), and o
   expect(headers).toEqual(Array(8).fill('one'));
 });
 
+test.each([
+  [2, [undefined]],
+  [3, [undefined, 2]],
+  [99, [undefined, 2, 3]],
+])('toArray() with a limit of %d reads no more pages than it needs', async (limit, pages) => {
+  const { client, asked, settle } = serve(book(names(5)));
+
+  const links = await client.links.list().toArray({ limit });
+  await settle();
+
+  expect(refsOf(links)).toEqual(names(5).slice(0, limit));
+  expect(asked()).toEqual(pages);
+});
+
 // Where to begin -----------------------------------------------------------
 
 test('a list that begins at another page is that page when awaited, and goes on from there', async () => {

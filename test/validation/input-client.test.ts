@@ -137,6 +137,7 @@ const badClients: readonly BadClient[] = [
   ['a clock whose sleep is no function', { clock: { now: () => 0, sleep: 5 } }, ['clock']],
   ['a negative maxResponseAgeMs', { maxResponseAgeMs: -1 }, ['maxResponseAgeMs']],
   ['maxResponseBytes of 0', { maxResponseBytes: 0 }, ['maxResponseBytes']],
+  ['maxResponseBytes of 2^31', { maxResponseBytes: 2 ** 31 }, ['maxResponseBytes']],
   ['wire that is no object', { wire: 'planted' }, ['wire']],
   ['an unknown wire option', { wire: { planted: 1 } }, ['wire.planted']],
   ['an empty list marker', { wire: { listMarker: '' } }, ['wire.listMarker']],

@@ -407,6 +407,8 @@ test('links.list() sends a page only when it was given one', async () => {
   expect(Object.keys(sent[0]?.body ?? {}).sort()).toEqual(['partner_id', 'signature', 'timestamp']);
 });
 
-test('links.list() names a bad page and bad call options together', async () => {
-  await expectRefusal((client) => client.links.list({ page: -1, timeoutMs: 0 }), ['page', 'timeoutMs']);
+test('links.list() names its bad options and those of a call together', async () => {
+  const options = { page: -1, prefetch: 17, maxPages: 0, timeoutMs: 0 };
+
+  await expectRefusal((client) => client.links.list(options), Object.keys(options));
 });
