@@ -20,7 +20,7 @@ const notDelivered = { deliver_at: null, lease_id: null } as const;
 
 /**
  * What changes in a row with each step, wherever the row is stored. Some values are known only then: `now`, `deadline`
- * (`deadlineMs` later), `id`, a new one, `settled`, the column of this name, and `recheck`, the date at which a callback
+ * (`deadlineMs` later), `id`, a new one, `state_before`, the column of this name, and `recheck`, the date at which a callback
  * has the status compared once more, if there is one.
  */
 export const steps = {
@@ -31,7 +31,7 @@ export const steps = {
   /** The caller tracks a job. */
   track: {
     ...{ state: states.tracking, due: 'now', is_proven: true, mentioned_at: null, step: 0, late_since: null },
-    ...{ last_error: null, ended_at: null, end_id: null, outcome: null, settled: null },
+    ...{ last_error: null, ended_at: null, end_id: null, outcome: null, state_before: null },
     ...{ ...noFailure, ...notDelivered },
   },
   /** The caller tracks a link. */
@@ -42,7 +42,7 @@ export const steps = {
     ended_at: 'now',
     context: null,
     is_proven: true,
-    settled: null,
+    state_before: null,
     ...notDelivered,
   },
   end: { state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', is_proven: true, ...waiting },
@@ -50,7 +50,7 @@ export const steps = {
   /** The status of an ended job could not be fetched. */
   followAgain: { state: states.tracking, outcome: null, ended_at: null, step: 1, ...notDelivered },
   /** A verdict of an ended job seemed to have changed, and has not. */
-  restore: { state: 'settled', settled: null, step: 1, ...notDelivered },
+  restore: { state: 'state_before', state_before: null, step: 1, ...notDelivered },
   handle: { state: states.done, ended_at: 'now', due: 'recheck', step: 0, ...noFailure, ...notDelivered },
   bury: { state: states.dead, ended_at: 'now', due: 'recheck', step: 0, ...notDelivered },
   /** A job that has ended is polled once more. */

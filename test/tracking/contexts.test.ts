@@ -46,9 +46,9 @@ onOneDatabase((database) => {
     const { tracker, completions } = await startWorker(world);
     await tracker.trackLink(victim.refId, { context: 'of this person' });
     const job = world.service.jobs.start({ linkRefId: victim.refId });
-    const told = world.completeJob('approved', victim.refId);
+    const other = world.completeJob('approved', victim.refId);
     await tracker.receive(
-      (await callbackOf(told)).replaceAll(told.jobId, job.jobId).replaceAll(told.userId, job.userId),
+      (await callbackOf(other)).replaceAll(other.jobId, job.jobId).replaceAll(other.userId, job.userId),
     );
     await pollTwice(world, job);
 
@@ -65,8 +65,8 @@ onOneDatabase((database) => {
     const tracker = await world.open({ minDelayMs: hour, maxDelayMs: hour });
     await tracker.trackLink(victim.refId);
     const job = world.service.jobs.start({ linkRefId: victim.refId });
-    const told = world.completeJob('approved', victim.refId);
-    const body = (await callbackOf(told)).replaceAll(told.jobId, job.jobId).replaceAll(told.userId, job.userId);
+    const other = world.completeJob('approved', victim.refId);
+    const body = (await callbackOf(other)).replaceAll(other.jobId, job.jobId).replaceAll(other.userId, job.userId);
     await tracker.receive(body);
     world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
     const release = world.holdAfter(0);

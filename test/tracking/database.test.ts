@@ -255,7 +255,7 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
 
   test('a flood of callbacks with one signature makes no deadlock, and loses no genuine one', async () => {
     const { world, tracker } = await openTracker(createWorld(cluster), { pool: createPool('', 20) });
-    await world.tellOf(9_990, 'old');
+    await world.insertMentioned(9_990, 'old');
     // In whole seconds, so that the signature may name so many.
     const timestamp = `${new Date().toISOString().slice(0, 19)}Z`;
     const flood = Array.from({ length: 300 }, (_, n) => world.write({ timestamp, jobId: `invented ${n}` }));

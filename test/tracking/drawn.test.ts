@@ -38,12 +38,12 @@ function drawStep(random: () => number, refIds: readonly string[], atMs: number)
   const signedMs = atMs - pick([0, 0, 1, 60_000]);
   const { jobId } = job;
   const verdict = pick(['approved', 'approved', 'rejected'] as const);
-  const told = { ...job, timestamp: new Date(signedMs).toISOString(), ...(linkRefId && { linkRefId }) };
+  const hint = { ...job, timestamp: new Date(signedMs).toISOString(), ...(linkRefId && { linkRefId }) };
   const linked = linkRefId && { linkRefId };
   const all: readonly (readonly [weight: number, ...step: Step])[] = [
-    [3, `track ${jobId} ${told.linkRefId}`, ({ tracker }) => tracker.track({ ...job, ...given, ...linked })],
+    [3, `track ${jobId} ${hint.linkRefId}`, ({ tracker }) => tracker.track({ ...job, ...given, ...linked })],
     [2, `trackLink ${refId}`, ({ tracker }) => tracker.trackLink(refId, given)],
-    [4, `receive ${JSON.stringify(told)}`, async ({ tracker, write }) => (await tracker.receive(write(told))).isFinal],
+    [4, `receive ${JSON.stringify(hint)}`, async ({ tracker, write }) => (await tracker.receive(write(hint))).isFinal],
     [1, `untrack ${jobId}`, ({ tracker }) => tracker.untrack(job)],
     [1, 'retry', ({ tracker }) => tracker.retry('all')],
     [2, `start ${jobId} ${linkRefId}`, ({ service }) => void service.jobs.start({ ...job, ...linked })],
@@ -59,17 +59,17 @@ function drawStep(random: () => number, refIds: readonly string[], atMs: number)
 /** Takes a step, and returns what it gives and what can be seen after it. */
 async function observe(place: DrawnPlace, [, take]: Step) {
   const { tracker, clock, completions } = place;
-  const storeProgress = async <T>(work: Promise<T>) => {
+  const finish = async <T>(work: Promise<T>) => {
     work.catch(() => undefined);
     await clock.advance(0);
     return work;
   };
-  const result = await storeProgress((async () => take(place))().catch((error: unknown) => String(error)));
+  const result = await finish((async () => take(place))().catch((error: unknown) => String(error)));
   return {
     result: result ?? null,
-    stats: await storeProgress(tracker.stats()),
-    jobs: await Promise.all(jobs.map((job) => storeProgress(tracker.get(job)))),
-    dead: await storeProgress(tracker.deadLetters()),
+    stats: await finish(tracker.stats()),
+    jobs: await Promise.all(jobs.map((job) => finish(tracker.get(job)))),
+    dead: await finish(tracker.deadLetters()),
     handed: completions.map(({ signal: _, ...completion }) => JSON.stringify(completion)).sort(),
   };
 }

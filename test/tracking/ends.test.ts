@@ -84,7 +84,7 @@ onEachDatabase((database) => {
     expect(world.events.filter(({ type }) => type === 'dead')).toEqual([]);
   });
 
-  test('a worker that was paused beyond its lease does not storeProgress a completion that was retried since', async () => {
+  test('a worker that was paused beyond its lease stores nothing about a completion that was retried since', async () => {
     const world = createWorld(database);
     const paused = await openWorker(world, { maxAttempts: 1 });
     const job = world.completeJob('approved');

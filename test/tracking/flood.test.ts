@@ -20,18 +20,18 @@ const due = { state: '1', due: 'now()', deadline: "now() + interval '1 day'" };
 
 onOneDatabase((database) => {
   /** A tracker that only receives, and what a worker would take next. */
-  async function createDoor() {
+  async function createIntake() {
     const { world, tracker } = await openTracker(createWorld(database));
     const refId = 'public';
     await tracker.trackLink(refId);
     await world.rows(`update TRACKED set due = null where link_ref_id = '${refId}'`);
-    const tell = (timestamp: string, jobId: string) =>
+    const receive = (timestamp: string, jobId: string) =>
       tracker.receive(world.write({ timestamp, jobId, linkRefId: refId }));
-    return { world, tracker, refId, tell, ...createWorker(world, database) };
+    return { world, tracker, refId, receive, ...createWorker(world, database) };
   }
 
   test('first looks are taken one signed time after another, the newest first', async () => {
-    const { tell, take } = await createDoor();
+    const { receive, take } = await createIntake();
     const [old, older, oldest] = [secondsAgo(100), secondsAgo(200), secondsAgo(300)];
     for (const [timestamp, jobId] of [
       [oldest, 'oldest a'],
@@ -41,40 +41,40 @@ onOneDatabase((database) => {
       [old, 'old a'],
       [older, 'older b'],
     ] as const) {
-      await tell(timestamp, jobId);
+      await receive(timestamp, jobId);
     }
 
     expect(await take(2)).toEqual(['old a', 'older a']);
-    await tell(secondsAgo(1), 'genuine');
+    await receive(secondsAgo(1), 'genuine');
     expect(await take(6)).toEqual(['genuine', 'oldest a', 'older b', 'oldest b', 'oldest c']);
   });
 
   test('a job that is not found waits behind the first looks of the next turn, and a failure moves no job back', async () => {
-    const { tell, take, fail, wait } = await createDoor();
-    await tell(secondsAgo(100), 'genuine');
-    await tell(secondsAgo(200), 'invented a');
-    await tell(secondsAgo(200), 'invented b');
+    const { receive, take, fail, wait } = await createIntake();
+    await receive(secondsAgo(100), 'genuine');
+    await receive(secondsAgo(200), 'invented a');
+    await receive(secondsAgo(200), 'invented b');
 
     expect(await take(2)).toEqual(['genuine', 'invented a']);
     await fail('genuine', 'server', false);
     await fail('invented a', 'not_found', true);
-    await tell(secondsAgo(50), 'invented c');
-    await tell(secondsAgo(50), 'invented d');
+    await receive(secondsAgo(50), 'invented c');
+    await receive(secondsAgo(50), 'invented d');
     await wait();
 
     expect(await take(5)).toEqual(['invented c', 'genuine', 'invented d', 'invented b', 'invented a']);
   });
 
   test('a callback with a newer signature takes its job out of the turns of an older one', async () => {
-    const { tell, take, fail, wait } = await createDoor();
-    for (let n = 0; n < 8; n++) await tell(secondsAgo(300), n === 7 ? 'genuine' : `invented ${n}`);
+    const { receive, take, fail, wait } = await createIntake();
+    for (let n = 0; n < 8; n++) await receive(secondsAgo(300), n === 7 ? 'genuine' : `invented ${n}`);
     await take(8);
     await fail('genuine', 'not_found', true);
-    for (let n = 0; n < 3; n++) await tell(secondsAgo(100 + n), `other ${n}`);
+    for (let n = 0; n < 3; n++) await receive(secondsAgo(100 + n), `other ${n}`);
 
-    await tell(secondsAgo(1), 'genuine');
+    await receive(secondsAgo(1), 'genuine');
     // An older one changes nothing.
-    await tell(secondsAgo(200), 'genuine');
+    await receive(secondsAgo(200), 'genuine');
     await wait();
 
     expect(await take(3)).toEqual(['genuine', 'other 0', 'other 1']);
@@ -86,10 +86,10 @@ onOneDatabase((database) => {
     [8, 5],
     [10, 4],
   ])(
-    'in batches of %d, jobs that callbacks told of get a quarter while others wait, and all that is left',
+    'in batches of %d, jobs that only callbacks have mentioned get a quarter while others wait, and all that is left',
     async (most, batches) => {
-      const { world, takeBatch } = await createDoor();
-      await world.tellOf(100, 'told', due);
+      const { world, takeBatch } = await createIntake();
+      await world.insertMentioned(100, 'mentioned', due);
       await world.rows('update FLEET set mentioned_credit = 0');
       await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
       select gen_random_uuid(), 0, 1, 'user', 'tracked-' || n, now(), now() + interval '1 day' from generate_series(1, 31) n`);
@@ -97,18 +97,18 @@ onOneDatabase((database) => {
       const taken: (readonly string[])[] = [];
       for (let n = 0; n < batches; n++) taken.push(await takeBatch(most));
 
-      const told = (jobs: readonly string[]) => jobs.filter((jobId) => jobId.startsWith('told')).length;
-      expect(told(taken.flat())).toBe(10);
-      for (const batch of taken) expect(told(batch)).toBeLessThanOrEqual(Math.ceil(most / 4));
+      const countMentioned = (jobs: readonly string[]) => jobs.filter((jobId) => jobId.startsWith('mentioned')).length;
+      expect(countMentioned(taken.flat())).toBe(10);
+      for (const batch of taken) expect(countMentioned(batch)).toBeLessThanOrEqual(Math.ceil(most / 4));
       expect(taken.flat()).toHaveLength(40);
       // One tracked job is left.
-      expect(told(await takeBatch(most))).toBe(most - 1);
-      expect(told(await takeBatch(most))).toBe(most);
+      expect(countMentioned(await takeBatch(most))).toBe(most - 1);
+      expect(countMentioned(await takeBatch(most))).toBe(most);
     },
   );
 
   test('processes that each accept the jobs of a signed time store no more of them together', async () => {
-    const { world, tracker } = await createDoor();
+    const { world, tracker } = await createIntake();
     const { clientOptions } = world.service;
     const other = await world.open({ client: new HostedClient(clientOptions as HostedClientOptions) });
     const timestamp = secondsAgo(100);
@@ -127,9 +127,9 @@ onOneDatabase((database) => {
   });
 
   test('once 10,000 jobs wait for their first look, one more gets 503, and none of them is deleted', async () => {
-    const { world, tracker, refId, tell, fail } = await createDoor();
-    await tell(secondsAgo(100), 'known');
-    await world.tellOf(9_999, 'told', { ...due, link_ref_id: `'${refId}'` });
+    const { world, tracker, refId, receive, fail } = await createIntake();
+    await receive(secondsAgo(100), 'known');
+    await world.insertMentioned(9_999, 'mentioned', { ...due, link_ref_id: `'${refId}'` });
     const post = (jobId: string) =>
       tracker.handler()(
         new Request('http://x.test/', {
@@ -138,7 +138,7 @@ onOneDatabase((database) => {
         }),
       );
 
-    await expect(tell(secondsAgo(0), 'one more')).rejects.toMatchObject({ code: 'signature', retryable: true });
+    await expect(receive(secondsAgo(0), 'one more')).rejects.toMatchObject({ code: 'signature', retryable: true });
     const response = await post('and one');
 
     expect(response.status).toBe(503);
@@ -146,29 +146,29 @@ onOneDatabase((database) => {
     expect((await post('known')).status).toBe(200);
     expect(await tracker.stats()).toMatchObject({ tracking: 10_000, heard: 0 });
     // The look of one of them makes room for one.
-    await fail('told-9', 'not_found', true);
+    await fail('mentioned-9', 'not_found', true);
     expect((await post('one more')).status).toBe(200);
     expect((await post('and one')).status).toBe(503);
   });
 
   test('beyond 10,000, jobs of no tracked link are deleted first, then unknown ones, the oldest signed time first', async () => {
-    const { world, tracker, refId, tell } = await createDoor();
+    const { world, tracker, refId, receive } = await createIntake();
     const ofLink = { link_ref_id: `'${refId}'` };
-    await world.tellOf(9_994, 'waits', { ...due, ...ofLink });
+    await world.insertMentioned(9_994, 'waits', { ...due, ...ofLink });
     // Callbacks that came while trackLink() ran: they wait, too.
-    await world.tellOf(1, 'missed', ofLink);
-    await world.tellOf(1, 'found missing', { ...due, ...ofLink, mentioned_polls: '1' });
-    await world.tellOf(2, 'given up', { ...ofLink, mentioned_polls: '10', last_error: "'not_found'" });
-    await world.tellOf(2, 'heard', { link_ref_id: "'of nobody'" });
+    await world.insertMentioned(1, 'missed', ofLink);
+    await world.insertMentioned(1, 'found missing', { ...due, ...ofLink, mentioned_polls: '1' });
+    await world.insertMentioned(2, 'given up', { ...ofLink, mentioned_polls: '10', last_error: "'not_found'" });
+    await world.insertMentioned(2, 'heard', { link_ref_id: "'of nobody'" });
     const isThere = async (name: string) =>
       (await world.rows(`select 1 from TRACKED where job_id = '${name}'`)).length > 0;
 
     for (const [n, gone] of ['heard-2', 'heard-1', 'given up-2', 'given up-1', 'found missing-1'].entries()) {
       expect(await isThere(gone), gone).toBe(true);
-      await tell(secondsAgo(n), `new ${n}`);
+      await receive(secondsAgo(n), `new ${n}`);
       expect(await isThere(gone), gone).toBe(false);
     }
-    await expect(tell(secondsAgo(6), 'new 6')).rejects.toMatchObject({ code: 'signature', retryable: true });
+    await expect(receive(secondsAgo(6), 'new 6')).rejects.toMatchObject({ code: 'signature', retryable: true });
 
     expect(await tracker.stats()).toMatchObject({ tracking: 9_999, heard: 1 });
   });

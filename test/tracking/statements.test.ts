@@ -85,7 +85,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
   expect(readers).toEqual([]);
   // In a flood of callbacks, the next job is read from its index, and no others are sorted. The statistics are from
   // before the flood, and then from the flood itself.
-  await world.tellOf(9_990, 'told', { state: '1', due: 'now()', deadline: "now() + interval '1 day'" });
+  await world.insertMentioned(9_990, 'mentioned', { state: '1', due: 'now()', deadline: "now() + interval '1 day'" });
   for (const prepare of ['select', 'analyze TRACKED']) {
     await world.rows(prepare);
     expect(await planOf('claim', [100, true])).toMatch(/Index Scan using tracked_mentioned_turn/);

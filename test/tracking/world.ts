@@ -180,8 +180,8 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
 
   return {
     ...world,
-    /** Stores jobs that only callbacks told of: each of its own signed time, the first one of the newest. */
-    async tellOf(count: number, name: string, changes: Readonly<Record<string, string>> = {}): Promise<void> {
+    /** Stores jobs that only callbacks have mentioned: each of its own signed time, the first one of the newest. */
+    async insertMentioned(count: number, name: string, changes: Readonly<Record<string, string>> = {}): Promise<void> {
       const columns = {
         state: '0',
         mentioned_at: 'now()',
@@ -259,7 +259,7 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
   };
 }
 
-/** Collects completions; the handler resolves unless told otherwise. */
+/** Collects completions; the handler resolves by default. */
 export function collect(handle: Handle = () => {}) {
   const completions: Completion[] = [];
   return {

@@ -213,7 +213,7 @@ export function asksForStatus(row: Row): boolean {
 
 /** Says whether the end follows one that was handed over, and no handler of it has begun. */
 export function isFurther(row: Row): boolean {
-  return row.settled !== null && row.settled !== undefined;
+  return row.state_before !== null && row.state_before !== undefined;
 }
 
 function toCompletion<C extends Json>(

@@ -35,7 +35,7 @@ export function createCallbackStatements({ rows, now, list, find, set, recheck, 
       Object.assign(row, { due: soonest, forced_at: soonest, callback_trace: mention.callback_trace, step: 0 });
     if (isNewer) row.callback_signed_at = mention.callback_signed_at;
     if (isNewer && !row.is_proven) row.mentioned_polls = 0;
-    const recheckAt = isNewer && is.settled(row) ? recheck(row, row.signed_at) : null;
+    const recheckAt = isNewer && is.ended(row) ? recheck(row, row.signed_at) : null;
     if (recheckAt !== null) set(row, steps.recheck, { due: recheckAt, callback_trace: mention.callback_trace });
     const isWritten = isBrought || isNewer || isLinked || row.mentioned_link_ref_id !== known;
     if (isWritten && owner.isFollowed) row.deadline ??= now() + deadlineMs;

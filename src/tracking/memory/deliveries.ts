@@ -15,8 +15,8 @@ type Attempt = AttemptRow & Failure & EndRow & { readonly wait_ms: number; reado
 export function createDeliveryStatements(memory: Memory) {
   const { now, fleet, list, join, listDue, set } = memory;
   const { deadlineMs, maxAttempts } = memory.settings;
-  const isSpent = ({ attempts, settled }: MemoryRow) => attempts >= maxAttempts && settled === null;
-  const asks = (row: MemoryRow) => (row.outcome === outcomes.completed || row.settled !== null) && !isSpent(row);
+  const isSpent = ({ attempts, state_before }: MemoryRow) => attempts >= maxAttempts && state_before === null;
+  const asks = (row: MemoryRow) => (row.outcome === outcomes.completed || row.state_before !== null) && !isSpent(row);
   const listDead = () => sortRows(list(is.dead), ({ ended_at }) => Number(ended_at));
   const isDeliverable: Which = ({ deliver_at }) => deliver_at !== null && deliver_at <= now();
 
@@ -61,13 +61,13 @@ export function createDeliveryStatements(memory: Memory) {
 
     storeProgress(done: string, _: string, beginning: string) {
       for (const { row, entry } of join<EndRow>(done, isIn(states.handingOver, states.dead, states.tracking))) {
-        const isOf = row.end_id === entry.end_id && row.revision === entry.revision && row.settled === null;
+        const isOf = row.end_id === entry.end_id && row.revision === entry.revision && row.state_before === null;
         if (isOf) set(row, steps.handle);
       }
       return change(beginning, (row, { attempt, revision, version, signed_ms, end_key }) => {
         const outcome = version === null ? row.outcome : outcomes.completed;
         const signed_at = memory.latestOf(row.signed_at, signed_ms);
-        const begun = { revision, version, signed_at, end_key, outcome, settled: null };
+        const begun = { revision, version, signed_at, end_key, outcome, state_before: null };
         const attempts = Math.min(row.attempts + 1, attempt);
         Object.assign(row, { attempts, ...begun, failure_name: null, failure_code: null });
       });
@@ -80,7 +80,7 @@ export function createDeliveryStatements(memory: Memory) {
           const deadline = Math.max(Number(row.deadline), now() + deadlineMs);
           set(row, steps.followAgain, { due: now() + memory.drawWait(0), deadline });
         },
-        ({ settled }) => settled === null,
+        ({ state_before }) => state_before === null,
       ),
 
     restore: (attempts: string) =>
@@ -91,7 +91,7 @@ export function createDeliveryStatements(memory: Memory) {
           const due = is_same ? memory.recheck(row, signed_at) : now() + memory.drawWait(0);
           set(row, steps.restore, { due, ...(is_same && { signed_at }) });
         },
-        ({ settled }) => settled !== null,
+        ({ state_before }) => state_before !== null,
       ),
 
     bury: (attempts: string) =>

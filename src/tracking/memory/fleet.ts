@@ -31,7 +31,7 @@ export function createFleetStatements({ rows, now, fleet, settings, list, nextOf
     },
 
     stats() {
-      const failing = list(is.ending, ({ attempts, settled }) => attempts > 0 && settled === null);
+      const failing = list(is.ending, ({ attempts, state_before }) => attempts > 0 && state_before === null);
       const counts = {
         heard: count(is.job, is.heard),
         tracking: count(is.job, is.followed),

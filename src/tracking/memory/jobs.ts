@@ -24,7 +24,7 @@ export function createJobStatements({ list, find, set, open, now, settings }: Me
   return {
     track(jobs: string, trace: string | null) {
       for (const job of JSON.parse(jobs) as readonly ReturnType<typeof toTrackRow>[]) {
-        for (const row of find(job.key, is.settled)) {
+        for (const row of find(job.key, is.ended)) {
           const askedAt = Math.max(Number(row.ended_at), Number(row.forced_at));
           if (Math.abs(askedAt - now()) > maxDelayMs) set(row, steps.recheck);
         }

@@ -19,7 +19,7 @@ export function createPollStatements(memory: Memory) {
   function take(row: MemoryRow): Row {
     const isCounted = is.lateCounted(row);
     const isLastPoll = !row.is_proven && row.mentioned_polls >= maxUnknownPolls - 1;
-    const leftMs = is.settled(row) ? Number.POSITIVE_INFINITY : Number(row.deadline) - now();
+    const leftMs = is.ended(row) ? Number.POSITIVE_INFINITY : Number(row.deadline) - now();
     const waitMs = isLastPoll ? lastPollMs : Math.min(memory.drawWait(row.step), leftMs);
     row.due = now() + (leftMs > 0 ? waitMs : isCounted ? lateMs : firstLateMs);
     row.polls += 1;
@@ -105,13 +105,13 @@ export function createPollStatements(memory: Memory) {
       }),
 
     endAgain: (ends: string) =>
-      join<FurtherEnd>(ends, is.settled).flatMap(({ row, entry }) => {
-        if (row.revision !== entry.revision || !is.settled(row)) return [];
-        return [{ ...set(row, steps.end, { settled: row.state }), outcome: outcomes.completed }];
+      join<FurtherEnd>(ends, is.ended).flatMap(({ row, entry }) => {
+        if (row.revision !== entry.revision || !is.ended(row)) return [];
+        return [{ ...set(row, steps.end, { state_before: row.state }), outcome: outcomes.completed }];
       }),
 
     keepEnd(ends: string) {
-      for (const { row, entry } of join<KeptEnd>(ends, is.settled)) {
+      for (const { row, entry } of join<KeptEnd>(ends, is.ended)) {
         if (row.revision !== entry.revision) continue;
         const signedAt = memory.latestOf(row.signed_at, entry.signed_ms);
         if (entry.is_same) row.signed_at = signedAt;

@@ -52,7 +52,7 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
       ['now', now()],
       ['deadline', now() + settings.deadlineMs],
       ['id', crypto.randomUUID()],
-      ['settled', row.settled],
+      ['state_before', row.state_before],
       ['recheck', recheck(row, row.signed_at)],
     ]);
     const changed = Object.entries(step).map(([column, value]) => [column, late.has(value) ? late.get(value) : value]);
@@ -131,7 +131,7 @@ function createRow(key: string, kind: number) {
     ...fill(0, ['polls', 'attempts', 'revision', 'missing', 'missing_seen', 'missing_mentioned', 'step']),
     ...fill(0, ['late_polls', 'mentioned_polls']),
     ...fill(noDate, ['due', 'deadline', 'late_since', 'forced_at', 'mentioned_at', 'callback_signed_at']),
-    ...fill(noDate, ['ended_at', 'deliver_at', 'settled', 'signed_at']),
+    ...fill(noDate, ['ended_at', 'deliver_at', 'state_before', 'signed_at']),
     ...fill(noText, ['user_id', 'job_id', 'link_ref_id', 'mentioned_link_ref_id', 'end_id', 'lease_id', 'trace']),
     ...fill(noText, ['callback_trace', 'version', 'end_key']),
     ...fill(noText, ['context', 'last_error', 'failure_name', 'failure_code']),
@@ -164,7 +164,7 @@ export const is = {
   ending: isIn(states.handingOver),
   dead: isIn(states.dead),
   /** Whether a job has ended, and its completion is not being handed over. */
-  settled: isIn(states.done, states.dead),
+  ended: isIn(states.done, states.dead),
   /** Whether a job or link has ended, and was not untracked. */
   over: isIn(states.handingOver, states.done, states.dead),
   /** Whether a link is tracked, or was tracked until its deadline. */

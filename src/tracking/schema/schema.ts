@@ -89,7 +89,7 @@ export function createTables(schema: string): readonly string[] {
   kind smallint not null,
   state smallint not null,
   outcome smallint,
-  settled smallint,
+  state_before smallint,
   is_proven boolean not null default true,
   user_id text,
   job_id text,
@@ -169,14 +169,14 @@ where environment is null`;
     await database.run(text, [client.environment, settings.maxRequestsPerSecond, optionsOf(client).partnerId]);
     found = (await readFleet(database, schema)) ?? found;
   }
-  if (found.environment !== client.environment) {
-    const message = `has the jobs of ${found.environment}: the jobs of ${client.environment} need another schema`;
-    throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
-  }
   // With another partner id, the same two ids can name another person's job.
-  const partnerId = optionsOf(client).partnerId;
-  if (found.partner_id !== null && partnerId !== undefined && found.partner_id !== partnerId) {
-    const message = 'has the jobs of another partner id: the jobs of this partner id need another schema';
+  const { partnerId } = optionsOf(client);
+  const isOfPartner = found.partner_id === null || partnerId === undefined || found.partner_id === partnerId;
+  if (found.environment !== client.environment || !isOfPartner) {
+    const [theirs, ours] = isOfPartner
+      ? [found.environment, client.environment]
+      : ['another partner id', 'this partner id'];
+    const message = `has the jobs of ${theirs}: the jobs of ${ours} need another schema`;
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
   const rateBefore = Number(found.rate);

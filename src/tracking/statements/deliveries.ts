@@ -26,7 +26,7 @@ export function createDeliveryStatements(settings: StoredSettings, shared: Expre
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt),
   revision = n.revision, version = n.version, signed_at = ${signedAt}, end_key = n.end_key,
   outcome = case when n.version is null then t.outcome else ${outcomes.completed} end,
-  settled = null, failure_name = null, failure_code = null
+  state_before = null, failure_name = null, failure_code = null
 from json_to_recordset(${rows}::text::json) as n(key uuid, lease_id uuid, attempt integer, revision integer, version text,
   signed_ms double precision, end_key uuid)
 where ${isCurrent(keys)}
@@ -64,8 +64,8 @@ returning t.lease_id, t.attempts, t.context::text as context`;
 ), taken as (
   update ${tracked} t set deliver_at = now() + ${interval(leaseMsOf(settings))}, lease_id = gen_random_uuid()
   where key = any(array(select key from chosen))
-  returning ${shared.ids}, t.end_id, t.lease_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} and t.settled is null as is_spent, t.missing,
-    t.settled, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, t.end_key,
+  returning ${shared.ids}, t.end_id, t.lease_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} and t.state_before is null as is_spent, t.missing,
+    t.state_before, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms, t.end_key,
     t.last_error, t.callback_trace,
     coalesce(t.trace, (select l.trace from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} limit 1)) as trace
 ), charged as (
@@ -73,7 +73,7 @@ returning t.lease_id, t.attempts, t.context::text as context`;
     requests_sent = fleet.requests_sent + n.requests, delivery_credit = greatest(0, f.credit - n.requests),
     deliver_floor = f.first_at - ${interval(floorSlackMs)}
   from f, (select count(*)::integer as taken,
-      (count(*) filter (where (outcome = ${outcomes.completed} or settled is not null) and not is_spent and (select is_free from f)))::integer as requests
+      (count(*) filter (where (outcome = ${outcomes.completed} or state_before is not null) and not is_spent and (select is_free from f)))::integer as requests
     from taken) n
   where n.taken > 0 and ${isNewest('fleet')}
   returning case when n.requests > 0 then fleet.tokens end as tokens
@@ -93,7 +93,7 @@ from ${fleet} s where ${isNewest('s')}`,
   update ${tracked} t set ${set(steps.handle)}
   from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, revision integer)
   where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.revision = n.revision
-    and t.settled is null
+    and t.state_before is null
     and t.state in (${states.handingOver}, ${states.dead}, ${states.tracking})
 ), begun as (
 ${begin('$3', '$4')}
@@ -107,7 +107,7 @@ select * from begun`,
   due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
   deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid)
-where ${isCurrent('$2')} and t.settled is null`,
+where ${isCurrent('$2')} and t.state_before is null`,
 
     /**
      * Leaves a job as it had ended before, if its status could not be fetched for the delivery of a further end, or is the
@@ -118,7 +118,7 @@ where ${isCurrent('$2')} and t.settled is null`,
   due = case when not n.is_same then now() + ${interval(minDelayMs)} * (0.5 + random() / 2)
     else ${shared.recheck(signedAt)} end
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, is_same boolean, signed_ms double precision)
-where ${isCurrent('$2')} and t.settled is not null`,
+where ${isCurrent('$2')} and t.state_before is not null`,
 
     /**
      * Turns completions into dead letters after their last attempt, and returns them. Parameters: $1 JSON of rows,
@@ -139,9 +139,9 @@ where ${isCurrent('$2')}`,
      * attempt nor a revision counts. Parameters: $1 JSON of the rows that were taken, $2 keys.
      */
     giveBackUnbegun: `update ${tracked} t set deliver_at = now(), lease_id = null, attempts = n.attempts, revision = n.revision,
-  version = n.version, signed_at = to_timestamp(n.signed_ms / 1000), end_key = n.end_key, outcome = n.outcome, settled = n.settled
+  version = n.version, signed_at = to_timestamp(n.signed_ms / 1000), end_key = n.end_key, outcome = n.outcome, state_before = n.state_before
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, attempts integer, revision integer, version text,
-  signed_ms double precision, end_key uuid, outcome smallint, settled smallint)
+  signed_ms double precision, end_key uuid, outcome smallint, state_before smallint)
 where ${isCurrent('$2')}`,
 
     /**

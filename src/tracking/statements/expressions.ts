@@ -95,7 +95,7 @@ export function createExpressions({
     now: 'now()',
     deadline: `now() + ${interval(deadlineMs)}`,
     id: 'gen_random_uuid()',
-    settled: 't.settled',
+    state_before: 't.state_before',
     recheck: recheck('t.signed_at'),
   };
   const set = (step: Step) =>

@@ -46,7 +46,7 @@ export function createFleetStatements(
     ...[states.handingOver, states.done, states.dead].map((state) => [state, countFirst(endedIn(state))] as const),
   ] as const;
   // A handler has begun, and none has succeeded.
-  const isFailing = `t.state = ${states.handingOver} and t.attempts > 0 and t.settled is null`;
+  const isFailing = `t.state = ${states.handingOver} and t.attempts > 0 and t.state_before is null`;
   const askedUntil = `clock_timestamp() + ${interval('$1::double precision')}`;
 
   return {

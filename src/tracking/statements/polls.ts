@@ -189,9 +189,9 @@ returning t.outcome`,
 
     /**
      * Ends jobs again whose verdicts have changed since they were handed over, if no other end has been handed over since
-     * the poll. Until the handler of the new end begins, `settled` keeps the state. Parameters: $1 JSON of rows, $2 keys.
+     * the poll. Until the handler of the new end begins, `state_before` keeps the state. Parameters: $1 JSON of rows, $2 keys.
      */
-    endAgain: `update ${tracked} t set settled = t.state, ${set(steps.end)}
+    endAgain: `update ${tracked} t set state_before = t.state, ${set(steps.end)}
 from json_to_recordset($1::text::json) as e(key uuid, revision integer)
 where t.key = e.key and t.key = ${keysOf('$2')} and t.state in (${states.done}, ${states.dead}) and t.revision = e.revision
 returning ${outcomes.completed} as outcome`,

@@ -36,7 +36,7 @@ onEachPlace((createWorld) => {
     expect(completions[0]).toMatchObject({ outcome: 'completed', job, context: 'late' });
   });
 
-  test('a link that counts a job which no callback told of says so once', async () => {
+  test('a link that counts a job which no callback has mentioned says so once', async () => {
     const { world, tracker, completions } = await startWorker(createWorld());
     const { refId } = await world.client.links.create(newLink);
     world.completeJob('approved', refId);

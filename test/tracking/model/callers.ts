@@ -18,7 +18,7 @@ export const absent: Row = {
   version: 0,
   signed: 0,
   mentioned: 0,
-  settled: null,
+  stateBefore: null,
   hasExpired: false,
   context: 0,
   link: 0,
@@ -62,7 +62,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
           context,
           isProven: true,
           isMentioned: false,
-          settled: null,
+          stateBefore: null,
         });
         Object.assign(row, { link: 0, hasDate: true, end: 0, lease: 0, latePolls: 0, lastError: 'none' });
       },
@@ -144,7 +144,7 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
         row.isProven = true;
         row.hasDate = false;
         row.lease = 0;
-        row.settled = null;
+        row.stateBefore = null;
         row.context = 0;
       },
     },

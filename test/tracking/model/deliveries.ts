@@ -13,10 +13,10 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
   const { maxAttempts, deliveriesPerProcess, without } = settings;
 
   /** The statement that stores a result. */
-  function storeProgress(state: State, delivery: Delivery): void {
+  function storeResult(state: State, delivery: Delivery): void {
     const { row, truth, world } = state;
     const { attempt, end, of } = delivery;
-    const isOfRevision = row.revision === delivery.revision && row.settled === null;
+    const isOfRevision = row.revision === delivery.revision && row.stateBefore === null;
     const isRemembered = without !== 'a callback is remembered while a handler runs';
     const finish = (to: 'done' | 'dead') =>
       Object.assign(row, { state: to, lease: 0, isOver: false, hasDate: isRemembered && row.mentioned > row.signed });
@@ -25,15 +25,15 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     const isAny = row.state === 'handingOver' && without === 'only the delivery that has the lease follows or buries';
     const mayChange = hasLease(state, delivery) || isAny;
     if (phase === 'done') {
-      const isOfEnd = (row.end === end && isOfRevision) || without === 'storeProgress compares the ends';
-      const isDead = row.state === 'dead' && isOfEnd && without !== 'a late storeProgress takes a dead letter back';
+      const isOfEnd = (row.end === end && isOfRevision) || without === 'a success compares the ends';
+      const isDead = row.state === 'dead' && isOfEnd && without !== 'a late success takes a dead letter back';
       if (isDead || ((row.state === 'handingOver' || row.state === 'tracking') && isOfEnd)) finish('done');
-    } else if ((phase === 'again' || phase === 'known') && mayChange && row.settled !== null) {
+    } else if ((phase === 'again' || phase === 'known') && mayChange && row.stateBefore !== null) {
       const isSame = phase === 'known';
       if (isSame) row.signed = Math.max(row.signed, delivery.signed);
       const hasDate = !isSame || row.mentioned > row.signed;
-      if (row.settled === 'done') truth.isHandled = true;
-      Object.assign(row, { state: row.settled, settled: null, lease: 0, isOver: false, hasDate });
+      if (row.stateBefore === 'done') truth.isHandled = true;
+      Object.assign(row, { state: row.stateBefore, stateBefore: null, lease: 0, isOver: false, hasDate });
     } else if (phase === 'again' && mayChange) {
       Object.assign(row, {
         state: 'tracking',
@@ -74,7 +74,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
           : [],
       effect(state, at) {
         const { row, truth, world } = state;
-        const isFurther = row.settled !== null;
+        const isFurther = row.stateBefore !== null;
         const isLast = row.attempts >= maxAttempts && !isFurther;
         const isSpent = isLast && without !== 'nothing begins after the last attempt';
         const isFree = (row.hasExpired && !isFurther) || without === 'the status is fetched before each delivery';
@@ -213,23 +213,23 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       },
     },
     {
-      name: 'storeProgress',
+      name: 'store',
       standsFor: 'statements.storeProgress, followAgain, bury and giveUpLease',
       cases: (state) => eachDelivery(state, ({ phase }) => finished.includes(phase)),
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);
-        storeProgress(state, delivery);
+        storeResult(state, delivery);
         if (delivery.phase === 'timed out') delivery.phase = 'late';
         else drop(process, delivery);
       },
     },
     {
-      name: 'storeProgress, unclear',
+      name: 'store, unclear',
       standsFor: 'the same statement, whose response is lost: it is sent again',
       helps: false,
       cases: (state) => (settings.unclear ? eachDelivery(state, ({ phase }) => finished.includes(phase)) : []),
       effect(state, at) {
-        storeProgress(state, deliveryAt(state, at).delivery);
+        storeResult(state, deliveryAt(state, at).delivery);
       },
     },
     {
@@ -251,7 +251,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     const isOlder = !isSame && row.revision > 0 && signed <= row.signed;
     Object.assign(delivery, { result, signed });
     if (isOlder && without !== 'another version must be signed later') delivery.phase = 'again';
-    else delivery.phase = isSame && row.settled !== null ? 'known' : 'ready';
+    else delivery.phase = isSame && row.stateBefore !== null ? 'known' : 'ready';
     if (delivery.phase === 'again') delivery.result = 0;
   }
 
@@ -262,9 +262,9 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     const isGone = without === 'only a completion that is handed over begins' && row.end === delivery.end;
     if (!hasLease(state, delivery) && !isAny && !isGone) return false;
     const { begun, lapsed } = truth;
-    const { attempts, settled, hasExpired } = row;
+    const { attempts, stateBefore, hasExpired } = row;
     delivery.before ??= {
-      ...{ attempts, settled, hasExpired, begun, lapsed },
+      ...{ attempts, stateBefore, hasExpired, begun, lapsed },
       ...{ revision: row.revision, version: row.version, signed: row.signed },
     };
     if (without !== 'an attempt is stored before its handler begins') {
@@ -274,7 +274,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     if (row.revision !== delivery.revision && delivery.of > truth.base) Object.assign(truth, { begun: 0, lapsed: 0 });
     const { revision, result: version } = delivery;
     const signed = Math.max(row.signed, delivery.signed);
-    Object.assign(row, { revision, version, signed, settled: null, hasExpired: row.hasExpired && version === 0 });
+    Object.assign(row, { revision, version, signed, stateBefore: null, hasExpired: row.hasExpired && version === 0 });
     return true;
   }
 }

@@ -15,7 +15,7 @@ interface Poll {
   found: 'claimed' | 'counted' | 'noted' | 'missing' | 'over';
   readonly seen: number;
   readonly reported: number;
-  readonly told: number;
+  readonly mentioned: number;
   readonly isLate: boolean;
   /** How many jobs were missing in the poll that was stored last. */
   readonly shownBefore: number;
@@ -23,7 +23,7 @@ interface Poll {
   known: number;
   /** What the poll shows: how many jobs are missing, how many of the reported ones are not, and what to report. */
   missing: number;
-  newTold: number;
+  newMentioned: number;
   certain: number;
 }
 
@@ -33,7 +33,7 @@ interface State {
   isLate: boolean;
   seen: number;
   reported: number;
-  told: number;
+  mentioned: number;
   /** What the last poll showed that was stored. */
   shown: number;
   /** The largest number that a completion has, and whether one followed that was not larger. */
@@ -81,9 +81,9 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
   function compare(poll: Poll, jobs: readonly Job[]): void {
     const finished = jobs.filter(({ isFinished }) => isFinished).length;
     poll.missing = Math.max(0, finished - poll.known);
-    poll.newTold = Math.max(poll.told, poll.reported - poll.missing);
+    poll.newMentioned = Math.max(poll.mentioned, poll.reported - poll.missing);
     const isCertain = poll.isLate || without === 'two polls must show a missing job';
-    poll.certain = (isCertain ? poll.missing : Math.min(poll.missing, poll.seen)) + poll.newTold;
+    poll.certain = (isCertain ? poll.missing : Math.min(poll.missing, poll.seen)) + poll.newMentioned;
     if (poll.certain > poll.reported) poll.found = 'missing';
     else poll.found = poll.isLate ? 'over' : 'noted';
   }
@@ -135,9 +135,9 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
       standsFor: 'statements.claim',
       cases: ({ isTracked, polls }) => both.flatMap((index) => (isTracked && polls[index] === null ? [[index]] : [])),
       effect(state, [index = 0]) {
-        const { seen, reported, told, isLate, shown: shownBefore } = state;
-        const counts = { known: 0, missing: 0, newTold: 0, certain: 0 };
-        state.polls[index] = { found: 'claimed', seen, reported, told, isLate, shownBefore, ...counts };
+        const { seen, reported, mentioned, isLate, shown: shownBefore } = state;
+        const counts = { known: 0, missing: 0, newMentioned: 0, certain: 0 };
+        state.polls[index] = { found: 'claimed', seen, reported, mentioned, isLate, shownBefore, ...counts };
       },
     },
     {
@@ -167,7 +167,7 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
       effect(state, [index = 0]) {
         const poll = state.polls[index];
         if (poll && state.isTracked)
-          Object.assign(state, { seen: poll.missing, told: poll.newTold, shown: poll.missing });
+          Object.assign(state, { seen: poll.missing, mentioned: poll.newMentioned, shown: poll.missing });
         state.polls[index] = null;
       },
     },
@@ -179,11 +179,16 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
         const poll = state.polls[index];
         if (!poll) return;
         state.polls[index] = poll.isLate ? { ...poll, found: 'over' } : null;
-        const { certain, newTold, missing } = poll;
+        const { certain, newMentioned, missing } = poll;
         if (state.reported >= certain && without !== 'a report is larger than the last one') return;
         state.hasShrunk ||= certain <= state.largest;
-        state.isHasty ||= !poll.isLate && certain - newTold > Math.min(missing, poll.shownBefore);
-        Object.assign(state, { reported: certain, seen: certain - newTold, told: newTold, shown: missing });
+        state.isHasty ||= !poll.isLate && certain - newMentioned > Math.min(missing, poll.shownBefore);
+        Object.assign(state, {
+          reported: certain,
+          seen: certain - newMentioned,
+          mentioned: newMentioned,
+          shown: missing,
+        });
         state.largest = Math.max(state.largest, certain);
       },
     },
@@ -214,7 +219,7 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
       isLate: false,
       seen: 0,
       reported: 0,
-      told: 0,
+      mentioned: 0,
       shown: 0,
       largest: 0,
       hasShrunk: false,
@@ -228,7 +233,8 @@ export function createGapModel(without: (typeof protections)[number] | null): Mo
         state: ({ isHasty }) => !isHasty,
         reach: {
           from: ({ isTracked, jobs }) => isTracked && jobs.some(isMissing),
-          to: ({ isTracked, jobs, reported, told }) => !isTracked || reported - told >= jobs.filter(isMissing).length,
+          to: ({ isTracked, jobs, reported, mentioned }) =>
+            !isTracked || reported - mentioned >= jobs.filter(isMissing).length,
         },
       },
       { name: gapPromises.grows, state: ({ hasShrunk }) => !hasShrunk },

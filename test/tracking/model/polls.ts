@@ -144,7 +144,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         process.poll = null;
         const isSame = poll?.revision === row.revision || without === 'a further end compares the revisions';
         if (!poll || (row.state !== 'done' && row.state !== 'dead') || !isSame) return;
-        row.settled = row.state;
+        row.stateBefore = row.state;
         startEnd(state, without !== 'each end has an id of its own');
         row.hasDate = false;
       },

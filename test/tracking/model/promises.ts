@@ -45,7 +45,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       state: ({ truth }) => truth.begun <= maxAttempts,
       step: (before, action, after, at) => {
         if (before.row.state === 'dead' && after.row.state !== 'dead') return leavesDead(before, action, at);
-        if (after.row.state === 'dead' && before.row.settled === 'dead') return true;
+        if (after.row.state === 'dead' && before.row.stateBefore === 'dead') return true;
         return (
           after.row.state !== 'dead' ||
           before.row.state === 'dead' ||
@@ -67,14 +67,12 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
     {
       name: 'The result of a handler changes only the completion that the handler received.',
       step: (before, action, after, at) =>
-        !action.startsWith('storeProgress') ||
-        deliveryIn(before, at)?.of === before.truth.end ||
-        isSameRow(before, after),
+        !action.startsWith('store') || deliveryIn(before, at)?.of === before.truth.end || isSameRow(before, after),
     },
     {
       name: 'A completion that was handled does not stay a dead letter.',
       step: (before, action, after, at) =>
-        action !== 'storeProgress' || !isLateSuccess(before, at) || after.row.state !== 'dead',
+        action !== 'store' || !isLateSuccess(before, at) || after.row.state !== 'dead',
       reach: {
         from: ({ row, truth }) => !crashes && !unclear && row.state === 'dead' && truth.isHandled,
         to: ({ row }) => row.state === 'done',
@@ -85,7 +83,7 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       step: (before, action, after, at) =>
         before.row.state === 'done'
           ? action !== 'begin' || deliveryIn(after, at)?.phase !== 'begun'
-          : action !== 'storeProgress' || !isSuccess(before, at) || after.row.state === 'done',
+          : action !== 'store' || !isSuccess(before, at) || after.row.state === 'done',
     },
     {
       name: 'After that, its completion is no longer handed over.',
@@ -211,4 +209,4 @@ const leavesDead = (before: State, action: string, at: readonly number[]) =>
   action === 'untrack' ||
   action === 'retry' ||
   action === 'endAgain' ||
-  (action.startsWith('storeProgress') && isLateSuccess(before, at));
+  (action.startsWith('store') && isLateSuccess(before, at));

@@ -33,12 +33,12 @@ const deliver = (worker: number, id: number): readonly string[] => [
 ];
 const ended = ['track', 'poll 0 0', 'end 0'];
 const endedAgain = ['untrack', 'track', 'poll 1 0', 'end 1'];
-const succeeds = (worker: number, id: number) => [`resolve ${worker} ${id}`, `storeProgress ${worker} ${id}`];
-const fails = (worker: number, id: number) => [`reject ${worker} ${id}`, `storeProgress ${worker} ${id}`];
+const succeeds = (worker: number, id: number) => [`resolve ${worker} ${id}`, `store ${worker} ${id}`];
+const fails = (worker: number, id: number) => [`reject ${worker} ${id}`, `store ${worker} ${id}`];
 /** A second process takes over the completion, and makes a dead letter of it. */
-const buried = ['a lease ends', 'deliver 1', 'storeProgress 1 2'];
+const buried = ['a lease ends', 'deliver 1', 'store 1 2'];
 
-interface Told {
+interface Written {
   readonly name: string;
   readonly setting: string;
   readonly steps: readonly string[];
@@ -48,7 +48,7 @@ interface Told {
   readonly contexts: readonly number[];
 }
 
-test.each<Told>([
+test.each<Written>([
   {
     name: 'a handler succeeds after untrack() and track()',
     setting: 'two ends',
@@ -76,7 +76,7 @@ test.each<Told>([
   {
     name: 'a status cannot be fetched after untrack() and track()',
     setting: 'two ends',
-    steps: [...ended, ...['deliver 0', 'ask in vain 0 1'], ...endedAgain, ...['storeProgress 0 1', ...deliver(1, 2)]],
+    steps: [...ended, ...['deliver 0', 'ask in vain 0 1'], ...endedAgain, ...['store 0 1', ...deliver(1, 2)]],
     state: 'handingOver',
     attempts: 1,
     contexts: [2],
@@ -107,7 +107,7 @@ test.each<Told>([
       ...ended,
       ...[...deliver(0, 1), 'a process dies 0', 'a lease ends'],
       ...[...deliver(0, 2), 'a process dies 0', 'a lease ends'],
-      ...['deliver 1', 'storeProgress 1 3'],
+      ...['deliver 1', 'store 1 3'],
     ],
     state: 'dead',
     attempts: 2,
@@ -125,16 +125,7 @@ test.each<Told>([
     name: 'a lease ends before it is stored that the handler begins',
     setting: 'attempts',
     steps: [
-      ...[
-        ...ended,
-        'deliver 0',
-        'ask 0 1',
-        'prepare 0 1',
-        'a lease ends',
-        'begin 0 1',
-        'too late 0 1',
-        'storeProgress 0 1',
-      ],
+      ...[...ended, 'deliver 0', 'ask 0 1', 'prepare 0 1', 'a lease ends', 'begin 0 1', 'too late 0 1', 'store 0 1'],
       ...deliver(1, 2),
     ],
     state: 'handingOver',
@@ -145,7 +136,7 @@ test.each<Told>([
     name: 'a lease ends before the handler begins',
     setting: 'attempts',
     steps: [
-      ...[...ended, 'deliver 0', 'ask 0 1', 'prepare 0 1', 'begin 0 1', 'too late 0 1', 'storeProgress 0 1'],
+      ...[...ended, 'deliver 0', 'ask 0 1', 'prepare 0 1', 'begin 0 1', 'too late 0 1', 'store 0 1'],
       ...deliver(1, 2),
     ],
     state: 'handingOver',
@@ -163,7 +154,7 @@ test.each<Told>([
   {
     name: 'a handler that took too long succeeds after it was stored that it failed',
     setting: 'late successes',
-    steps: [...ended, ...deliver(0, 1), 'time out 0 1', 'storeProgress 0 1', ...succeeds(0, 1)],
+    steps: [...ended, ...deliver(0, 1), 'time out 0 1', 'store 0 1', ...succeeds(0, 1)],
     state: 'done',
     attempts: 1,
     contexts: [1],

@@ -21,7 +21,7 @@ export interface Row {
   signed: number;
   mentioned: number;
   /** The state before a further end whose handler has not begun. */
-  settled: RowState | null;
+  stateBefore: RowState | null;
   hasExpired: boolean;
   /** The context: 0 for none, 1 and 2 of the first and the second call of `track()`, 3 and 4 of the links. */
   context: number;
@@ -79,7 +79,7 @@ export interface Delivery {
   /** The version that the service had when the message was fetched. */
   since: number;
   /** What was stored before it was stored that the handler begins. Null until then, and once it has begun. */
-  before: (Pick<Row, 'attempts' | 'revision' | 'version' | 'signed' | 'settled' | 'hasExpired'> & Begun) | null;
+  before: (Pick<Row, 'attempts' | 'revision' | 'version' | 'signed' | 'stateBefore' | 'hasExpired'> & Begun) | null;
 }
 
 /** How many handlers have begun, and how many of these were stored but did not begin. */

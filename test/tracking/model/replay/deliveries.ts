@@ -105,10 +105,10 @@ export function createDeliveryTakers(stage: Stage): Takers {
       const [row] = JSON.parse(taken[0]?.taken ?? '[]') as readonly {
         readonly key: string;
         readonly lease_id: string;
-        readonly settled: number | null;
+        readonly state_before: number | null;
       }[];
       expect(row).toMatchObject({ key });
-      line.isFurther = row?.settled !== null;
+      line.isFurther = row?.state_before !== null;
       leases.set(step.before.nextId, row?.lease_id ?? '');
     },
     async ask(step) {
@@ -179,11 +179,11 @@ export function createDeliveryTakers(stage: Stage): Takers {
       const line = lineOf(step);
       line.release = async () => line.timeOut();
     },
-    async storeProgress(step) {
+    async store(step) {
       await pass(await goOnToEnd(step));
       await settleDown();
     },
-    async 'storeProgress, unclear'(step) {
+    async 'store, unclear'(step) {
       await lose(step, await goOnToEnd(step));
     },
     async 'give up'(step) {

@@ -38,7 +38,7 @@ interface Columns {
   readonly last_error: string | null;
   readonly revision: number;
   readonly version: string | null;
-  readonly settled: number | null;
+  readonly state_before: number | null;
 }
 
 /** Creates the functions for one trace. */
@@ -47,7 +47,7 @@ export function createReading(pool: SqlPool, key: string, settings: Settings) {
   const ends = new Map<number, string>();
   const leases = new Map<number, string>();
   const text = `select state, end_id, lease_id, coalesce(lease_id is not null and deliver_at <= now(), false) as is_over,
-      attempts, revision, version, settled, outcome, context, link_ref_id, is_proven, mentioned_at is not null as is_mentioned, due is not null as has_date,
+      attempts, revision, version, state_before, outcome, context, link_ref_id, is_proven, mentioned_at is not null as is_mentioned, due is not null as has_date,
       last_error, case when late_since between deadline and now() then late_polls else 0 end as late_polls
     from ${schema}.tracked where key = $1::uuid`;
 
@@ -80,7 +80,7 @@ function readRow(row: Columns, names: Pick<Row, 'end' | 'lease' | 'version'>): R
     isOver: row.is_over,
     attempts: row.attempts,
     revision: row.revision,
-    settled: row.settled === null ? null : (stateNames.get(row.settled as never) ?? 'absent'),
+    stateBefore: row.state_before === null ? null : (stateNames.get(row.state_before as never) ?? 'absent'),
     ...unread,
     hasExpired: row.outcome === outcomes.expired,
     context: row.context ?? 0,

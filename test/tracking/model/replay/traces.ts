@@ -77,7 +77,7 @@ const weights: Readonly<Record<string, number>> = {
   'too late': 0.5,
   resolve: 1,
   reject: 2,
-  storeProgress: 3,
+  store: 3,
   'give up': 0.4,
   'a process dies': 0.5,
   'a lease ends': 0.5,
@@ -148,7 +148,7 @@ function listChoices(state: State, actions: readonly Action<State>[]): readonly 
 function isPossible({ processes }: State, name: string, [index = 0, id]: Case): boolean {
   const { deliveries } = processes[index === 0 ? 0 : 1];
   if (name === 'deliver') return deliveries.every(({ phase }) => phase !== 'failed');
-  const stores = name.startsWith('begin') || name.startsWith('storeProgress') || name === 'give up';
+  const stores = name.startsWith('begin') || name.startsWith('store') || name === 'give up';
   return !stores || deliveries.every((one) => one.id === id || !['begun', 'unbegun'].includes(one.phase));
 }
 
