@@ -324,28 +324,17 @@ function placeOf({ connectionString, pool, folder }: Given): Place {
 
 /** Finds conflicts between options. The options are not checked yet, so each one may have the wrong type. */
 function findPlaceConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const issues: Issue[] = [];
   const named = places.filter((name) => given[name] !== undefined);
-  if (named.length === 0)
-    issues.push({ path: 'connectionString', message: 'must be given if neither "pool" nor "folder" is given' });
-  if (named.length > 1) {
-    const message = 'must be given alone: only one of "connectionString", "pool" and "folder" is allowed';
-    issues.push(...named.map((path) => ({ path, message })));
-  }
-  return issues;
+  const message = 'must be given alone: only one of "connectionString", "pool" and "folder" is allowed';
+  if (named.length > 0) return named.length === 1 ? [] : named.map((path) => ({ path, message }));
+  return [{ path: 'connectionString', message: 'must be given if neither "pool" nor "folder" is given' }];
 }
 
 function findWaitConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const issues: Issue[] = [];
-  for (const [least, most] of [
-    ['minDelayMs', 'maxDelayMs'],
-    ['minRetryMs', 'maxRetryMs'],
-  ] as const) {
-    if (Number(given[least]) > Number(given[most])) {
-      issues.push({ path: least, message: `must not be above "${most}"` });
-    }
-  }
-  return issues;
+  const pairs = { minDelayMs: 'maxDelayMs', minRetryMs: 'maxRetryMs' };
+  return Object.entries(pairs).flatMap(([path, most]) =>
+    Number(given[path]) > Number(given[most]) ? [{ path, message: `must not be above "${most}"` }] : [],
+  );
 }
 
 function isClient(value: unknown): boolean {

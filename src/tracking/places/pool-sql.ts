@@ -151,37 +151,20 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     };
   }
 
-  /** Runs one statement. After an error, the connection is destroyed. */
-  async function runAlone(text: string, values: readonly unknown[] | undefined, limitMs: number) {
+  /** Lends a connection to `work`. After an error, the connection is destroyed, unless `repair` resolves. */
+  async function use<T>(
+    work: (connection: Connection) => Promise<T>,
+    repair?: (connection: Connection) => Promise<unknown>,
+  ): Promise<T> {
     const connection = await connect();
     let isUsable = false;
     try {
-      if (hasAbandoned) {
-        hasAbandoned = false;
-        await connection.query(endAbandoned).catch(() => undefined);
-      }
-      const result = await connection.query(text, values, limitMs);
+      const result = await work(connection);
       isUsable = !connection.isStuck();
       return result;
-    } finally {
-      connection.release(!isUsable);
-    }
-  }
-
-  async function runTransaction<T>(work: (inside: Sql) => Promise<T>): Promise<T> {
-    const connection = await connect();
-    let isUsable = false;
-    try {
-      await connection.query(begin);
-      const result = await work({
-        run: (text, values, limitMs) => connection.query(text, values, limitMs).then(toRows, throwStorageError),
-      });
-      await connection.query('commit');
-      isUsable = true;
-      return result;
     } catch (error) {
-      if (!connection.isStuck()) {
-        isUsable = await connection.query('rollback').then(
+      if (repair && !connection.isStuck()) {
+        isUsable = await repair(connection).then(
           () => true,
           () => false,
         );
@@ -190,6 +173,28 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     } finally {
       connection.release(!isUsable);
     }
+  }
+
+  function runAlone(text: string, values: readonly unknown[] | undefined, limitMs: number): Promise<SqlResult> {
+    return use(async (connection) => {
+      if (hasAbandoned) {
+        hasAbandoned = false;
+        await connection.query(endAbandoned).catch(() => undefined);
+      }
+      return connection.query(text, values, limitMs);
+    });
+  }
+
+  function runTransaction<T>(work: (inside: Sql) => Promise<T>): Promise<T> {
+    return use(
+      async (connection) => {
+        await connection.query(begin);
+        const result = await work({ run: (...given) => connection.query(...given).then(toRows, throwStorageError) });
+        await connection.query('commit');
+        return result;
+      },
+      (connection) => connection.query('rollback'),
+    );
   }
 
   /** Runs `work`, and again after a conflict. `close()` waits for it. */
