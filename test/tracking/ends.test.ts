@@ -33,99 +33,6 @@ onEachDatabase((database) => {
     await worker.tracker.stop({ timeoutMs: 0 });
   }
 
-  test('a job that is untracked and tracked again while its handler runs is handed over again', async () => {
-    const world = createWorld(database);
-    const { tracker, completions, finish } = await openWorker(world);
-    const job = world.completeJob('approved');
-    await tracker.track({ ...job, context: 'first' });
-    await until(() => completions.length === 1, 'the first handler');
-    await tracker.untrack(job);
-    await tracker.track({ ...job, context: 'second' });
-    await until(async () => (await tracker.get(job))?.state === 'handing_over', 'the second end');
-
-    finish(0);
-
-    await until(() => completions.length === 2, 'the second handler');
-    expect(completions[1]).toMatchObject({ context: 'second', attempt: 1 });
-    expect(await tracker.get(job)).toMatchObject({ state: 'handing_over' });
-    finish(1);
-    await until(async () => (await tracker.get(job))?.state === 'done');
-  });
-
-  test.each([
-    ['succeeds', 5, () => {}],
-    ['fails', 5, () => Promise.reject(new Error('not today'))],
-    ['fails at its last attempt', 1, () => Promise.reject(new Error('not today'))],
-  ])('a handler of an earlier end that %s changes nothing of the next end', async (_, maxAttempts, end) => {
-    const world = createWorld(database);
-    let finish = () => {};
-    const { completions, handler } = collect(async ({ context }) => {
-      if (context === 'second') return;
-      await new Promise<void>((resolve) => (finish = resolve));
-      await end();
-    });
-    // While the first handler runs, no other message is fetched.
-    const tracker = await world.open({ maxAttempts, handlerConcurrency: 1 });
-    await tracker.onCompletion(handler);
-    const job = world.completeJob('approved');
-    await tracker.track({ ...job, context: 'first' });
-    await until(() => completions.length === 1, 'the first handler');
-    await tracker.untrack(job);
-    await tracker.track({ ...job, context: 'second' });
-    await until(async () => (await tracker.get(job))?.state === 'handing_over', 'the second end');
-
-    finish();
-
-    await until(async () => (await tracker.get(job))?.state === 'done');
-    expect(completions.map(({ context, attempt }) => [context, attempt])).toEqual([
-      ['first', 1],
-      ['second', 1],
-    ]);
-    expect(world.events.filter(({ type }) => type === 'dead')).toEqual([]);
-  });
-
-  test('a worker that was paused beyond its lease stores nothing about a completion that was retried since', async () => {
-    const world = createWorld(database);
-    const paused = await openWorker(world, { maxAttempts: 1 });
-    const job = world.completeJob('approved');
-    await paused.tracker.track(job);
-    await until(() => paused.completions.length === 1, 'the first handler');
-    const other = await world.open({ maxAttempts: 1 });
-    await other.onCompletion(() => {});
-    await world.endLeases();
-    await until(async () => (await other.stats()).dead === 1, 'the dead letter');
-    await other.stop();
-
-    expect(await paused.tracker.retry([paused.completions[0]?.key ?? ''])).toBe(1);
-    paused.finish(0);
-    await until(() => paused.completions.length === 2, 'the handler of the retried completion');
-
-    expect(await paused.tracker.get(job)).toMatchObject({ state: 'handing_over' });
-    paused.finish(1);
-    await until(async () => (await paused.tracker.get(job))?.state === 'done');
-  });
-
-  test('a completion that was handled does not stay a dead letter because its result came late', async () => {
-    const world = createWorld(database);
-    const paused = await openWorker(world, { maxAttempts: 1 });
-    const job = world.completeJob('approved');
-    await paused.tracker.track(job);
-    await until(() => paused.completions.length === 1, 'the handler');
-    const other = await world.open({ maxAttempts: 1 });
-    const { completions, handler } = collect();
-    await other.onCompletion(handler);
-    await world.endLeases();
-    await until(async () => (await other.stats()).dead === 1, 'the dead letter');
-    expect(await other.deadLetters()).toMatchObject([{ attempts: 1, error: { name: 'TimeoutError', code: null } }]);
-
-    paused.finish(0);
-
-    await until(async () => (await other.get(job))?.state === 'done', 'the late result');
-    expect(await other.deadLetters()).toEqual([]);
-    expect(await other.retry('all')).toBe(0);
-    expect(completions).toEqual([]);
-  });
-
   test('a completion whose handler still runs after its lease is delivered again', async () => {
     const world = createWorld(database);
     const { tracker, completions, finish } = await openWorker(world);
@@ -158,31 +65,6 @@ onEachDatabase((database) => {
     expect(await tracker.retry('all')).toBe(1);
     await until(() => completions.length === 1);
     expect(completions[0]).toMatchObject({ attempt: 1 });
-  });
-
-  test('a process that dies before its handler begins has made no attempt', async () => {
-    const { world, tracker, job } = await trackOne();
-    for (let deaths = 0; deaths < 3; deaths++) {
-      const connection = world.cut();
-      const worker = await world.open({ maxAttempts: 1, pool: connection.pool });
-      // The look, which the first of them needs; the request of the delivery waits.
-      const release = world.holdAfter(deaths === 0 ? 1 : 0);
-      await worker.onCompletion(() => {
-        throw new Error('never called');
-      });
-      await until(async () => (await world.rows('select 1 from TRACKED where lease_id is not null')).length === 1);
-      connection.cut();
-      await worker.stop({ timeoutMs: 0 });
-      release();
-      await world.endLeases();
-    }
-
-    const last = await openWorker(world, { maxAttempts: 1 });
-
-    await until(() => last.completions.length === 1, 'the first attempt');
-    expect(last.completions[0]).toMatchObject({ attempt: 1 });
-    last.finish(0);
-    await until(async () => (await tracker.get(job))?.state === 'done');
   });
 
   test.each([
