@@ -61,13 +61,15 @@ export function createPause(clock: Pick<WaitingClock, 'setTimer'>): Pause {
  * loop of its statements would leave no time for anything else.
  */
 export function letOthersRun(): Promise<void> {
-  const { setImmediate = (run: () => void) => setTimeout(run, 0) } = globalThis as {
-    readonly setImmediate?: (run: () => void) => unknown;
-  };
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    afterThisTurn(resolve);
   });
 }
+
+// The function is chosen when this module loads, because a test runner may replace it later.
+const { setImmediate: afterThisTurn = (run: () => void) => setTimeout(run, 0) } = globalThis as {
+  readonly setImmediate?: (run: () => void) => unknown;
+};
 
 /** The number of items that are mapped before others run. The largest of them take a fifth of a millisecond each. */
 const sliceSize = 200;

@@ -186,7 +186,8 @@ export interface Tracker<C extends Json = Json> {
   }): Promise<readonly DeadLetter<C>[]>;
   /**
    * Hands dead letters over again, each up to `maxAttempts` times. A dead letter keeps its key, unless its verdict has
-   * changed: then it is handed over as the next revision, with a key of its own.
+   * changed: then it is handed over as the next revision, with a key of its own. A job that had expired is polled again
+   * first.
    *
    * @param keys - The keys of the dead letters, or `'all'`.
    * @returns How many dead letters are handed over again.

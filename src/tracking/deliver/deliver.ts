@@ -13,7 +13,7 @@ import type { DeliveryMessage } from '../instruments.js';
 import { createPause, type Loop, letOthersRun } from '../pause.js';
 import type { Health } from '../poll/health.js';
 import { beforeHandlerMs, outcomes } from '../rules.js';
-import { assertFits, assertThere } from '../schema/versions.js';
+import { assertFits } from '../schema/versions.js';
 import type { Row } from '../sql.js';
 import type { Json } from '../types.js';
 import { asksForStatus, createHandlerRunner, type DeliveryResult, type Handling, type Plan } from './run-handler.js';
@@ -99,7 +99,6 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
     const beginBy = clock.elapsed() + beforeHandlerMs;
     // From here on, this process has the leases. If a step below fails, a completion is delivered again after its lease.
     const [fleet] = await database.run(statements.deliver, [most]);
-    assertThere(fleet);
     assertFits(fleet);
     const rows = JSON.parse(textOf(fleet, 'taken') ?? '[]') as readonly Row[];
     const nextMs = fleet.next_ms === null ? checkMs : numberOf(fleet, 'next_ms');

@@ -69,7 +69,7 @@ export function createDeliveryStatements(memory: Memory) {
         const signed_at = memory.latestOf(row.signed_at, signed_ms);
         const begun = { revision, version, signed_at, end_key, outcome, state_before: null };
         const attempts = Math.min(row.attempts + 1, attempt);
-        Object.assign(row, { attempts, ...begun, failure_name: null, failure_code: null });
+        Object.assign(row, { attempts, ...begun });
       });
     },
 

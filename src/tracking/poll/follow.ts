@@ -18,7 +18,7 @@ import type { BatchMessage, Poll } from '../instruments.js';
 import { createPause, type Loop } from '../pause.js';
 import { readTaken, type TakenRow } from '../rows.js';
 import { burstSeconds, outcomes, states } from '../rules.js';
-import { assertFits, assertThere } from '../schema/versions.js';
+import { assertFits } from '../schema/versions.js';
 import type { Row } from '../sql.js';
 import { HostedStorageError } from '../storage-error.js';
 import type { Health } from './health.js';
@@ -116,7 +116,6 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     const ownMs = health.aloneMs();
     if (ownMs > 0) return Math.min(ownMs + 5, holdMs);
     const [fleet] = await database.run(statements.claim, [most, health.isWell()]);
-    assertThere(fleet);
     assertFits(fleet);
     const rows = JSON.parse(textOf(fleet, 'taken') ?? '[]') as readonly Row[];
     health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'asked_ms'));

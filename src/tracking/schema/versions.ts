@@ -31,10 +31,11 @@ export function createMismatchError(mismatch: keyof typeof mismatches): HostedSt
 /**
  * Reads the column `mismatch` of a row.
  *
- * @throws {HostedStorageError} when the tables do not fit.
+ * @throws {HostedStorageError} when the tables do not fit, or the row is missing.
  */
-export function assertFits(row: Row | undefined): void {
-  const { mismatch } = row ?? {};
+export function assertFits(row: Row | undefined): asserts row is Row {
+  assertThere(row);
+  const { mismatch } = row;
   if (mismatch === 'newer' || mismatch === 'older' || mismatch === 'hidden') throw createMismatchError(mismatch);
 }
 

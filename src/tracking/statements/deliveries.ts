@@ -26,7 +26,7 @@ export function createDeliveryStatements(settings: StoredSettings, shared: Expre
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt),
   revision = n.revision, version = n.version, signed_at = ${signedAt}, end_key = n.end_key,
   outcome = case when n.version is null then t.outcome else ${outcomes.completed} end,
-  state_before = null, failure_name = null, failure_code = null
+  state_before = null
 from json_to_recordset(${rows}::text::json) as n(key uuid, lease_id uuid, attempt integer, revision integer, version text,
   signed_ms double precision, end_key uuid)
 where ${isCurrent(keys)}
