@@ -37,12 +37,7 @@ export const steps = {
   /** The caller tracks a link. */
   trackLink: { state: states.tracking, due: 'now', step: 0, late_since: null, ended_at: null },
   untrack: {
-    state: states.untracked,
-    due: null,
-    ended_at: 'now',
-    context: null,
-    is_proven: true,
-    state_before: null,
+    ...{ state: states.untracked, due: null, ended_at: 'now', context: null, is_proven: true, state_before: null },
     ...notDelivered,
   },
   end: { state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', is_proven: true, ...waiting },
@@ -62,13 +57,8 @@ export const steps = {
   },
   /** A dead letter is handed over again. */
   revive: {
-    state: states.handingOver,
-    due: null,
-    ended_at: 'now',
-    end_id: 'id',
-    attempts: 0,
-    ...noFailure,
-    ...waiting,
+    ...{ state: states.handingOver, due: null, ended_at: 'now', end_id: 'id', attempts: 0 },
+    ...{ ...noFailure, ...waiting },
   },
 } as const;
 

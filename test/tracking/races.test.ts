@@ -1,6 +1,6 @@
 // Two things at once: whichever comes first, one completion comes of it, with one context.
 
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
 
@@ -48,33 +48,6 @@ onEachDatabase((database) => {
       await until(() => completions.length === 1);
       expect(completions[0]).toMatchObject({ outcome: 'completed', context: 'mine' });
     });
-
-  test('a handler does not begin once another process may have the completion', async () => {
-    const world = createWorld(database);
-    const first = await world.open();
-    const job = world.completeJob('approved');
-    await first.track(job);
-    const { completions, handler } = collect();
-    // The look; the request of the delivery takes half a minute.
-    const release = world.holdAfter(1);
-    await first.onCompletion(handler);
-    await until(async () => (await first.get(job))?.state === 'handing_over');
-    await until(async () => {
-      const held = await world.rows('select 1 from TRACKED where lease_id is not null');
-      return held.length === 1;
-    });
-    const now = performance.now.bind(performance);
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 31_000);
-    release();
-    await first.stop({ timeoutMs: 5_000 });
-    clock.mockRestore();
-
-    expect(completions).toEqual([]);
-    await world.endLeases();
-    const second = await world.open();
-    await second.onCompletion(handler);
-    await until(() => completions.length === 1);
-  });
 
   test('stop() ends what is being started', async () => {
     const world = createWorld(database);
