@@ -115,13 +115,10 @@ export const maxMentionedJobs = 10_000;
 export const maxDropped = 10;
 
 /**
- * Calculates the waits, in ms, after the deadline. The first wait is 30 s, because the process may stop during the
- * poll. Later waits are longer, but three failed polls and ten minutes still fit into a quarter of an hour. A wait gets
- * shorter if the cause of the failure may be over soon.
+ * The shortest wait, in ms, after a poll after the deadline: the process may stop during the poll, or an outage may be over
+ * soon. A longer wait is an eighth of the time for which the polls have failed, up to `maxDelayMs`.
  */
-export function lateWaitsOf({ maxDelayMs }: { readonly maxDelayMs: number }) {
-  return { firstLateMs: Math.min(maxDelayMs, 30_000), lateMs: Math.min(maxDelayMs, 330_000) };
-}
+export const minLateMs = 30_000;
 
 /**
  * If a process has never had a response, and requests of others have succeeded within this time, in ms, it alone has a

@@ -5,14 +5,13 @@
  */
 
 import type { FurtherEnd, JobEnd, KeptEnd, Note } from '../poll/follow.js';
-import { kinds, lastPollMs, lateWaitsOf, maxCredit, maxHoldMs, maxUnknownPolls, outcomes, steps } from '../rules.js';
+import { kinds, lastPollMs, maxCredit, maxHoldMs, maxUnknownPolls, minLateMs, outcomes, steps } from '../rules.js';
 import type { Row } from '../sql.js';
 import { is, type Memory, type MemoryRow, removeLink } from './rows.js';
 
 /** Creates the statements. */
 export function createPollStatements(memory: Memory) {
   const { rows, now, fleet, settings, list, find, listKeys, join, listDue, set, open, heldUntil, takeTokens } = memory;
-  const { firstLateMs, lateMs } = lateWaitsOf(settings);
   const isOver = ({ deadline }: MemoryRow) => deadline !== null && deadline <= now();
 
   /** Sets the date of the next poll of a row. */
@@ -21,11 +20,12 @@ export function createPollStatements(memory: Memory) {
     const isLastPoll = !row.is_proven && row.mentioned_polls >= maxUnknownPolls - 1;
     const leftMs = is.ended(row) ? Number.POSITIVE_INFINITY : Number(row.deadline) - now();
     const waitMs = isLastPoll ? lastPollMs : Math.min(memory.drawWait(row.step), leftMs);
-    row.due = now() + (leftMs > 0 ? waitMs : isCounted ? lateMs : firstLateMs);
+    const late_ms = isCounted ? now() - Number(row.late_since) : 0;
+    row.due =
+      now() + (leftMs > 0 ? waitMs : Math.min(settings.maxDelayMs, Math.max(minLateMs, Math.floor(late_ms / 8))));
     row.polls += 1;
     row.step += 1;
     if (row.mentioned_polls > 0) row.mentioned_polls += 1;
-    const late_ms = isCounted ? now() - Number(row.late_since) : 0;
     return { ...row, late_ms, signed_ms: row.signed_at, is_link_proven: is.linkProven(row), is_late: leftMs <= 0 };
   }
 

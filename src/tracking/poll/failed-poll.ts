@@ -7,13 +7,11 @@
 
 import { type AnyHostedError, isHostedError } from '../../errors/client-errors.js';
 import type { TakenRow } from '../rows.js';
-import { concernsAllJobs, type Health } from './health.js';
+import type { Health } from './health.js';
 
 /** At least this many polls must fail after the deadline, over at least this time, in ms: a day. */
 const minFailures = 3;
 const minFailingMs = 86_400_000;
-/** The shortest wait, in ms, after a failure whose cause may be over soon. */
-const minWaitMs = 30_000;
 
 /**
  * Says whether a job or link is not polled any more, because its polls have failed with the same error for a day. This
@@ -34,13 +32,4 @@ export function readFailure(thrown: unknown, health: Health, signal: AbortSignal
   if (!isHostedError(thrown)) throw thrown;
   health.failed(thrown);
   return thrown;
-}
-
-/**
- * Calculates the longest wait, in ms, until the next poll after the deadline. An outage may be over soon, so the wait is
- * short at first. It grows with the time for which the polls have failed. Null if the cause is not an outage: then the
- * statement `claim` alone sets the wait.
- */
-export function waitOf({ lastError, lateMs }: TakenRow, error: AnyHostedError): number | null {
-  return concernsAllJobs(error) || lastError !== error.code ? Math.max(minWaitMs, lateMs / 10) : null;
 }

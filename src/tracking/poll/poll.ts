@@ -12,7 +12,7 @@ import type { Context } from '../context.js';
 import { compareStatus } from '../deliver/compare-status.js';
 import type { TakenRow } from '../rows.js';
 import { maxUnknownPolls, requestMs } from '../rules.js';
-import { isOver, readFailure, waitOf } from './failed-poll.js';
+import { isOver, readFailure } from './failed-poll.js';
 import { concernsAllJobs, type Health } from './health.js';
 
 /** The result of a poll. */
@@ -132,7 +132,7 @@ function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Foun
   // A failure that may concern all jobs says nothing about the job, so the job still waits for its first poll.
   const isFirstAnswer = !row.isProven && row.mentionedPolls === 0 && !concernsAllJobs(error);
   const noted = { ...unchanged, error: error.code, isFirstAnswer } as const;
-  if (row.isLate) return { ...noted, soonMs: waitOf(row, error), isLate: true };
+  if (row.isLate) return { ...noted, isLate: true };
   return row.lastError === error.code && !isFirstAnswer ? { is: 'nothing' } : noted;
 }
 

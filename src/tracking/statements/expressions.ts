@@ -5,7 +5,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { burstSeconds, kinds, lagMs, lateWaitsOf, maxHoldMs, type Step, states } from '../rules.js';
+import { burstSeconds, kinds, lagMs, maxHoldMs, minLateMs, type Step, states } from '../rules.js';
 import { quote } from '../schema/schema.js';
 import { mismatchOf } from '../schema/versions.js';
 
@@ -64,11 +64,13 @@ export function createExpressions({
   const longestWait = (step: string) =>
     `least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, ${step}))`;
   const randomWait = (longest: string) => interval(`${longest} * (0.5 + random() / 2)`);
-  // `note` shortens a wait if the cause of the failure may be over soon.
-  const { firstLateMs, lateMs } = lateWaitsOf({ maxDelayMs });
   // True if failed polls after the deadline are counted. If the row has got another deadline since, or the database's
   // clock has gone back, the count begins again.
   const isLateCounted = (row: string) => `coalesce(${row}.late_since between ${row}.deadline and now(), false)`;
+  const lateMs = (row: string) =>
+    `case when ${isLateCounted(row)} then ${milliseconds(`now() - ${row}.late_since`)} else 0 end`;
+  const lateWait = (row: string) =>
+    interval(`least(${maxDelayMs}, greatest(${minLateMs}, (${lateMs(row)})::bigint / 8))`);
   // True if the service does not know the job and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
   // True if the row's link needs no proof: the caller tracks the job, or a verified status has named this link. The body
@@ -133,7 +135,7 @@ export function createExpressions({
     identity,
     longestWait,
     randomWait,
-    firstLateMs,
     lateMs,
+    lateWait,
   };
 }

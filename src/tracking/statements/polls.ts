@@ -26,7 +26,6 @@ export function createPollStatements(shared: Expressions) {
     where l.link_ref_id = e.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))
     else t.context end`;
   const isLate = `(t.state = ${states.tracking} and t.deadline <= now())`;
-  const lateDelay = interval(`(case when ${isLateCounted('t')} then ${shared.lateMs} else ${shared.firstLateMs} end)`);
 
   const raised = (first: string, floor: string) =>
     `coalesce(least(f.${first}, now()) - ${interval(floorSlackMs)}, fleet.${floor})`;
@@ -87,14 +86,14 @@ export function createPollStatements(shared: Expressions) {
   update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
     mentioned_turn = t.mentioned_turn + (t.mentioned_polls > 0)::integer,
     mentioned_polls = t.mentioned_polls + (t.mentioned_polls between 1 and 99)::integer,
-    due = case when ${isLate} then now() + ${lateDelay}
+    due = case when ${isLate} then now() + ${shared.lateWait('t')}
       when not t.is_proven and t.mentioned_polls >= ${maxUnknownPolls - 1} then now() + ${interval(lastPollMs)}
       else least(now() + ${shared.randomWait(shared.longestWait('t.step'))}, case when t.state = ${states.tracking} then deadline end) end
   where key = any(array(select key from chosen))
   returning ${shared.ids}, t.last_error, t.is_proven, ${isLinkProven('t')} as is_link_proven, t.mentioned_polls, t.missing,
     t.missing_seen, t.missing_mentioned, ${isLate} as is_late, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms,
     case when ${isLateCounted('t')} then t.late_polls else 0 end as late_polls,
-    case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
+    ${shared.lateMs('t')} as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken, polled_at = clock_timestamp(),
