@@ -1,9 +1,9 @@
 /**
  * Tests your own code under jest 30, in files named `*.test.js`. jest alone cannot load ES modules. These two lines
- * in jest's configuration are enough, and jest needs no flag:
+ * in jest's configuration are enough, and jest needs no flag; docs/testing.md has other ways:
  *
  *   transform: { '^.+\\.[cm]?[jt]sx?$': '@swc/jest' },
- *   transformIgnorePatterns: ['/node_modules/(?!hosted-client/)'],
+ *   transformIgnorePatterns: ['/node_modules/(?!(\\.pnpm|hosted-client)[/@])'],
  *
  * In a package with "type": "module", run `node --experimental-vm-modules node_modules/jest/bin/jest.js` instead.
  */

@@ -68,6 +68,7 @@ const programs = {
   'call.ts': 'test/published/consumers/call.ts',
   'call-under-msw.ts': 'test/published/consumers/call-under-msw.ts',
   'call-sandbox.ts': 'test/published/consumers/call-sandbox.ts',
+  'advance.js': 'test/published/consumers/advance.js',
   'await-import.ts': 'test/published/consumers/await-import.ts',
   'identity.cjs': 'test/published/consumers/identity.cjs',
   'strict.ts': 'test/consumer/strict.ts',

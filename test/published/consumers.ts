@@ -23,7 +23,7 @@ const { passed, failed } = await lookAt([
   ...nodeChecks(consumer),
   ...compilerChecks(consumer),
   ...bundlerChecks(consumer),
-  ...runnerChecks(consumer),
+  ...runnerChecks(consumer, tarball),
   ...linterChecks(tarball),
   censusCheck,
 ]);
