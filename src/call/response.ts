@@ -9,7 +9,7 @@
 import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/client-errors.js';
 import { type ErrorFacts, type Issue, maxIssues } from '../errors/hosted-error.js';
 import type { SignatureReason, UnusableReason } from '../errors/reasons.js';
-import { collectIn } from '../protocol/scalars.js';
+import { collectIn, signatureFields } from '../protocol/scalars.js';
 import { durationSince } from '../runtime/clock.js';
 import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
@@ -37,7 +37,7 @@ export function readResponse<Input, Output>(
   const { call, number } = attempt;
   const { settings, telemetry } = call.shared;
   const durationMs = telemetry.report ? durationSince(attempt.startedAt, settings.clock) : 0;
-  const json = parseJson(response.text);
+  const json = parseJson(response.text, signatureFields);
   const properties = isRecord(json) ? json : null;
   const requestId = requestIdIn(response.headers, attempt.signed);
   const received = { response, attempt, requestId };

@@ -154,14 +154,14 @@ function stringifyValues(record: Properties): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(record)
       .filter(([name, value]) => value !== null && !isLeftOut(name))
-      .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(withoutSignatures(value))]),
+      .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   );
 }
 
 /**
- * The fields whose content is not in the public value, as the service sent them, but without signatures at any depth:
- * the fields that are not `named`, and those of `read` that are there and could not be read, because they would look as
- * if the service had not sent them.
+ * The fields whose content is not in the public value, as the service sent them, but without signatures: the fields that
+ * are not `named`, and those of `read` that are there and could not be read, because they would look as if the service
+ * had not sent them.
  * `read` has the values that were read, under the names of their fields.
  */
 export function extraOf(record: Properties, named: ReadonlySet<string>, read: Properties = noFields): Properties {
@@ -172,38 +172,18 @@ export function extraOf(record: Properties, named: ReadonlySet<string>, read: Pr
   }
   for (const name in read) if (read[name] === null && !isMissing(record[name])) names.push(name);
   if (names.length === 0) return noFields;
-  return Object.fromEntries(names.map((name) => [name, withoutSignatures(record[name])]));
+  return Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
 const noFields: Properties = Object.freeze({});
 
 /**
- * Whether an open record leaves a field out: a signature (§2.4), which works like a key until it expires, and
+ * Whether an open record leaves a field out: a signature, which works like a key until it expires, and
  * `__proto__`, which would set a prototype where it is assigned.
  */
 function isLeftOut(name: string): boolean {
-  return isSignature(name) || name === '__proto__';
+  return signatureFields.includes(name) || name === '__proto__';
 }
 
-function isSignature(name: string): boolean {
-  return name === 'signature' || name === 'sec_key';
-}
-
-// Nearly no value has a signature, so a value is copied only if it has one.
-function withoutSignatures(value: unknown): unknown {
-  return hasSignature(value) ? removeSignatures(value) : value;
-}
-
-// An unknown field may be a list of millions of entries, so its names are not listed: that takes several times the
-// memory of the list.
-function hasSignature(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hasSignature);
-  return isRecord(value) && Object.entries(value).some(([name, inner]) => isSignature(name) || hasSignature(inner));
-}
-
-function removeSignatures(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(removeSignatures);
-  if (!isRecord(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => !isSignature(name));
-  return Object.fromEntries(kept.map(([name, inner]) => [name, removeSignatures(inner)]));
-}
+/** The fields that have signatures (§2.4). */
+export const signatureFields: readonly string[] = ['signature', 'sec_key'];

@@ -21,7 +21,7 @@ const maxDepth = 64;
  * How many properties an object may have. Real objects have fewer than a hundred. Copying a million properties takes
  * seconds.
  */
-const maxProperties = 10_000;
+const maxProperties = 1_000;
 
 /**
  * How many opening brackets a string may have. A page of 10,000 links has 40,000. `JSON.parse` takes seconds for
@@ -31,15 +31,16 @@ const maxBrackets = 250_000;
 
 /**
  * Parses JSON; undefined if the string is not JSON, nests too deeply, has too many brackets, or has an object with too
- * many properties. The value inherits nothing that other code has put on `Object.prototype`.
+ * many properties. The value inherits nothing that other code has put on `Object.prototype`. Below its top, it has no
+ * properties that are named in `removed`.
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, removed: readonly string[] = []): unknown {
   if (hasTooManyBrackets(text)) return undefined;
   try {
     // The value is detached first. Otherwise `isTooLarge` would count properties that other code put on
     // `Object.prototype`.
     const value: unknown = detachFromPrototype(JSON.parse(text));
-    return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
+    return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth, removed) ? undefined : value;
   } catch {
     // Not JSON.
   }
@@ -60,13 +61,13 @@ function hasTooManyBrackets(text: string): boolean {
 }
 
 // Visits every value of a response. It creates no arrays (as `Object.values` would), because creating them takes about
-// as long as parsing.
-function isTooLarge(value: object, levels: number): boolean {
+// as long as parsing. For the same reason, it also removes properties: a second visit would take too long.
+function isTooLarge(value: object, levels: number, removed: readonly string[]): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) {
       const entry: unknown = value[at];
-      if (typeof entry === 'object' && entry !== null && isTooLarge(entry, levels - 1)) return true;
+      if (typeof entry === 'object' && entry !== null && isTooLarge(entry, levels - 1, removed)) return true;
     }
     return false;
   }
@@ -74,8 +75,9 @@ function isTooLarge(value: object, levels: number): boolean {
   for (const name in value) {
     properties += 1;
     if (properties > maxProperties) return true;
+    if (levels < maxDepth && removed.includes(name)) delete value[name as never];
     const property: unknown = value[name as never];
-    if (typeof property === 'object' && property !== null && isTooLarge(property, levels - 1)) return true;
+    if (typeof property === 'object' && property !== null && isTooLarge(property, levels - 1, removed)) return true;
   }
   return false;
 }
