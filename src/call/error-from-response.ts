@@ -27,7 +27,7 @@ import {
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import { hasBlanks } from '../signing/hmac-sha256.js';
-import { type Attempt, mayHaveActedBefore, originOf, type RequestSignature } from './attempt.js';
+import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
 import { describeSkew } from './clock-skew.js';
 import { adviceToDiagnose } from './connection-failure.js';
 import type { TransportResponse } from './transport.js';
@@ -142,16 +142,24 @@ export function describeWebPage({ call }: Attempt): string {
 
 /**
  * Finds the id that the service gave a request. A service that repeats its input could put our signature into the header
- * of the id, so an id with the beginning of the signature is not used.
+ * of the id, or an id of a person, a job or a link. Such an id is not used.
  */
-export function requestIdIn(headers: Headers, sent: RequestSignature | null): string | null {
+export function requestIdIn(headers: Headers, { call, signed }: Pick<Attempt, 'call' | 'signed'>): string | null {
+  const { linkId, body } = call.encoded;
   for (const name of assumedRequestIdHeaders) {
     // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
     const id = headers.get(name)?.trim();
     if (id === undefined || !/^[\w.:=+/-]{1,128}$/.test(id)) continue;
-    if (sent === null || !id.includes(sent.signature.slice(0, 16))) return id;
+    const repeats = (given: unknown) => typeof given === 'string' && given !== '' && isIn(given, id);
+    if (signed !== null && id.includes(signed.signature.slice(0, 16))) continue;
+    if (![linkId, ...Object.values(body)].some(repeats)) return id;
   }
   return null;
+}
+
+// Nearly every id has a short text somewhere, so a short text counts only between other characters than letters and digits.
+function isIn(given: string, id: string): boolean {
+  return given.length > 3 ? id.includes(given) : id.split(/[^A-Za-z0-9]/).includes(given);
 }
 
 function meaningOf(status: number, code: string | null, properties: Properties | null): Meaning | null {

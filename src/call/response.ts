@@ -39,7 +39,7 @@ export function readResponse<Input, Output>(
   const durationMs = telemetry.report ? durationSince(attempt.startedAt, settings.clock) : 0;
   const json = parseJson(response.text, signatureFields);
   const properties = isRecord(json) ? json : null;
-  const requestId = requestIdIn(response.headers, attempt.signed);
+  const requestId = requestIdIn(response.headers, attempt);
   const received = { response, attempt, requestId };
   reportEvent(call, { type: 'response', attempt: number, status, requestId, durationMs });
   const error = createServiceError(received, properties);

@@ -31,15 +31,14 @@ export function parseDateTime(text: string, offset: 'utc' | 'required' = 'utc'):
   const [, year, month, day, hour, minute, second = '0', fraction = '', zulu, sign, offsetHour, offsetMinute] = match;
   if (!zulu && !sign && offset === 'required') return null;
 
-  const ms = Number(fraction.slice(0, 3).padEnd(3, '0'));
+  if (Number(offsetHour ?? 0) > 23 || Number(offsetMinute ?? 0) > 59) return null;
+  const offsetMs = (Number(offsetHour ?? 0) * 60 + Number(offsetMinute ?? 0)) * (sign === '-' ? -60_000 : 60_000);
+  // A leap second is the first second of the next day, as Unix time counts (RFC 3339 §5.7).
+  const leapMs = second === '60' ? 1_000 : 0;
   const days = daysTo(Number(year), Number(month), Number(day));
-  const wall = days * msPerDay + msOfDay(Number(hour), Number(minute), Number(second), ms);
-  if (Number.isNaN(wall)) return null;
-
-  if (!sign) return new Date(wall);
-  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
-  const offsetMs = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000;
-  return new Date(wall + (sign === '-' ? offsetMs : -offsetMs));
+  const time = days * msPerDay + msOfDay(Number(hour), Number(minute), leapMs ? 59 : Number(second), leapMs) - offsetMs;
+  if (Number.isNaN(time) || (leapMs > 0 && time % msPerDay !== 0)) return null;
+  return new Date(time + Number(fraction.slice(0, 3).padEnd(3, '0')));
 }
 
 /**
@@ -78,14 +77,10 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
  * @returns the time in ms since the epoch; null if the string is not such a date.
  */
 export function parseHttpDate(text: string): number | null {
-  const match = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/.exec(
-    text,
-  );
-  if (!match) return null;
-  const [, day, month = '', year, hour, minute, second] = match;
-  const days = daysTo(Number(year), months.indexOf(month) + 1, Number(day));
-  const time = days * msPerDay + msOfDay(Number(hour), Number(minute), Number(second), 0);
-  return Number.isNaN(time) ? null : time;
+  const match = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}:\d{2}:\d{2}) GMT$/.exec(text);
+  const [, day, month = '', year, time] = match ?? [];
+  const number = String(months.indexOf(month) + 1).padStart(2, '0');
+  return parseDateTime(`${year}-${number}-${day}T${time}Z`)?.getTime() ?? null;
 }
 
 /** A Unix timestamp with 10 digits (seconds) or 13 digits (milliseconds): a date from 2001 to 2286. */

@@ -107,12 +107,12 @@ function checkAge(timestamp: unknown, signed: string, { now, maxAgeMs }: Verific
 }
 
 // The texts that the service may have signed. A string is signed unchanged. A number is signed as its digits, or as the
-// ISO 8601 form of its milliseconds.
+// ISO 8601 form of its time.
 function candidatesOf(timestamp: unknown): readonly string[] {
   if (typeof timestamp === 'string' && timestamp !== '') return [timestamp];
   if (!Number.isSafeInteger(timestamp)) return [];
-  const date = new Date(timestamp as number);
-  return Number.isNaN(date.getTime()) ? [String(timestamp)] : [String(timestamp), date.toISOString()];
+  const date = timeOf(timestamp);
+  return date === null ? [String(timestamp)] : [String(timestamp), date.toISOString()];
 }
 
 /**

@@ -8,9 +8,13 @@ import { clientOf, operations, type Reply, rejection, sign } from '../support/fa
 
 const [, , get] = operations;
 const signature = sign('2026-01-02T03:04:05.678Z');
-const signedWith = (text: string) => ({ signature: text, timestamp: '2026-01-02T03:04:05.678Z', agoMs: 0 });
-const idOf = (value: string, sent: string = signature) =>
-  requestIdIn(new Headers({ 'x-request-id': value }), signedWith(sent));
+/** An attempt that sent this signature, and these fields. */
+const sending = (text: string | null, encoded: object = { body: {} }) => {
+  const signed = text === null ? null : { signature: text, timestamp: '2026-01-02T03:04:05.678Z', agoMs: 0 };
+  return { call: { encoded }, signed } as Parameters<typeof requestIdIn>[1];
+};
+const idOf = (value: string, sent: string = signature, encoded?: object) =>
+  requestIdIn(new Headers({ 'x-request-id': value }), sending(sent, encoded));
 
 test.each<[string, string]>([
   ['as it is', signature],
@@ -44,7 +48,7 @@ test('a short signature, which a signer may make, drops every id that has it', (
 });
 
 test('a request id is shown where nothing was signed', () => {
-  expect(requestIdIn(new Headers({ 'x-request-id': 'req-1' }), null)).toBe('req-1');
+  expect(requestIdIn(new Headers({ 'x-request-id': 'req-1' }), sending(null))).toBe('req-1');
 });
 
 test.each(['two words', '"req-1"', 'req-1"', '<req-1', 'req-1\u00e9', '', 'a'.repeat(129)])(
@@ -58,10 +62,29 @@ test('a request id of 128 characters is shown', () => {
   expect(idOf('a'.repeat(128))).toBe('a'.repeat(128));
 });
 
+const ids = {
+  linkId: 'link-77',
+  body: { user_id: '85001015009087', job_id: 'ab', name: '', image_links: true, history: null },
+};
+
+test.each<[string, boolean]>([
+  ['req-85001015009087-1', false],
+  ['85001015009087', false],
+  ['get:link-77', false],
+  ['status/ab/1', false],
+  ['ab', false],
+  ['req-cabin', true],
+  ['req-true-null-', true],
+  ['-req-', true],
+  ['f47ac10b-58cc-4372-a567-0e02b2c3d479', true],
+])('the request id %s is shown, if it repeats no id of the call: %s', (id, isShown) => {
+  expect(idOf(id, signature, ids)).toBe(isShown ? id : null);
+});
+
 test('the next header with an id is taken where the first one carries our signature', () => {
   const headers = new Headers({ 'x-request-id': signature, 'x-correlation-id': 'req-1' });
 
-  expect(requestIdIn(headers, signedWith(signature))).toBe('req-1');
+  expect(requestIdIn(headers, sending(signature))).toBe('req-1');
 });
 
 const echoes: readonly [string, (signature: string) => string][] = [

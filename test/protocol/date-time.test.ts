@@ -75,6 +75,11 @@ test.each([
   // RFC 3339 §5.6 allows these two.
   ['2026-01-02t03:04:05z', '2026-01-02T03:04:05.000Z'],
   ['2026-01-02 03:04:05Z', '2026-01-02T03:04:05.000Z'],
+  // A leap second, as RFC 3339 §5.7 writes it, is the first second of the next day.
+  ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
+  ['2016-12-31T23:59:60.500Z', '2017-01-01T00:00:00.500Z'],
+  ['2017-01-01T05:29:60+05:30', '2017-01-01T00:00:00.000Z'],
+  ['1990-12-31T15:59:60-08:00', '1991-01-01T00:00:00.000Z'],
 ])('parseDateTime() reads %s as %s', (text, utc) => {
   expect(parseDateTime(text)).toEqual(new Date(utc));
 });
@@ -86,6 +91,9 @@ test.each([
   '2026-01-02T03:60:00Z',
   '2026-01-02T03:04:60.000Z',
   '2026-01-02T03:04:60Z',
+  '2026-01-02T22:59:60Z',
+  '2026-01-02T23:59:61Z',
+  '2026-01-02T23:59:60+05:30',
   '2026-01-02T03:04:05+24:00',
   '2026-01-02T03:04:05-24:00',
   '2026-01-02T03:04:05+2400',
@@ -153,6 +161,10 @@ test.each([...Array(12).keys()])('parseHttpDate() reads a date of month %i, coun
 
 test('parseHttpDate() reads the example of RFC 9110 §5.6.7', () => {
   expect(parseHttpDate('Sun, 06 Nov 1994 08:49:37 GMT')).toBe(784_111_777_000);
+});
+
+test('parseHttpDate() reads a leap second', () => {
+  expect(parseHttpDate('Sat, 31 Dec 2016 23:59:60 GMT')).toBe(Date.UTC(2017, 0, 1));
 });
 
 test.each([

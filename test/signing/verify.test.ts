@@ -6,6 +6,7 @@ import { verifySigned } from '../../src/signing/verify.js';
 
 const now = Date.parse('2026-01-02T03:04:05.678Z');
 const timestamp = new Date(now).toISOString();
+const inSeconds = '2026-01-02T03:04:05.000Z';
 
 /** Ways in which a signer may answer. */
 const ways: readonly [string, (verdict: () => boolean) => boolean | Promise<boolean>][] = [
@@ -58,6 +59,13 @@ const rows = [
     good: [`a over ${timestamp}`],
     asked: [`a over ${now}`, `a over ${timestamp}`],
     verdict: trusted,
+  },
+  {
+    what: 'a number of seconds that is signed in its ISO form',
+    answer: { timestamp: Math.floor(now / 1_000), signature: 'a' },
+    good: [`a over ${inSeconds}`],
+    asked: [`a over ${Math.floor(now / 1_000)}`, `a over ${inSeconds}`],
+    verdict: { isVerified: true, signedAt: new Date(inSeconds), timestamp: inSeconds },
   },
   {
     what: 'a wrong signature',
