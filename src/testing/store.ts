@@ -89,7 +89,7 @@ export interface StoreSettings {
   onChange(): void;
 }
 
-// What a saved record of an older version does not have.
+// What a new record lacks at first, and what a record that an older version saved may lack.
 const noLink = { ...readDraft({}), disabledAt: null } satisfies NullsOf<StoredLink>;
 const noJob = { linkRefId: null, idType: null, outcome: null } satisfies NullsOf<StoredJob>;
 const noResult = { type: null, signed: null } satisfies NullsOf<StoredResult>;
@@ -127,13 +127,13 @@ export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, 
     const refId = ids.hex(24);
     const createdAt = now();
     const link: StoredLink = {
+      ...noLink,
       ...draft,
       refId,
       url: urlOf(refId),
       userId: draft.userId ?? ids.uuid(),
       createdAt,
       updatedAt: createdAt,
-      disabledAt: null,
     };
     putLink(link);
     onChange();
@@ -149,7 +149,7 @@ export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, 
 
   function addJob({ userId, jobId }: JobRef, origin: Pick<StoredJob, 'linkRefId' | 'idType'>): StoredJob {
     const hostedJobId = String(jobs.size + 1).padStart(10, '0');
-    const job: StoredJob = { userId, jobId, hostedJobId, ...origin, startedAt: now(), results: [], outcome: null };
+    const job: StoredJob = { ...noJob, userId, jobId, hostedJobId, ...origin, startedAt: now(), results: [] };
     putJob(job);
     onChange();
     return job;
@@ -162,7 +162,7 @@ export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, 
   function addResult(job: StoredJob, result: ResultDraft, outcome?: { success: boolean }): void {
     jobs.set(keyOf(job), {
       ...job,
-      results: [...job.results, { ...result, at: now(), signed: null }],
+      results: [...job.results, { ...noResult, ...result, at: now() }],
       outcome: outcome === undefined ? job.outcome : { entry: job.results.length, success: outcome.success },
     });
     onChange();
