@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { HostedClient, HostedConfigError, type HostedEvent } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { newLink, rejection } from './support/fake-fetch.js';
+import { newLink, operations, rejection } from './support/fake-fetch.js';
 
 const service = createMockService();
 const { sandbox, production } = service;
@@ -153,18 +153,14 @@ async function collect<T>(given: AsyncIterable<T>): Promise<readonly T[]> {
 
 /** Every way to call a client; each one rejects, and none throws. */
 const calls: Readonly<Record<string, (client: HostedClient) => Promise<unknown>>> = {
-  'links.create': (client) => client.links.create(newLink),
+  ...Object.fromEntries(operations.map(({ name, call }) => [name, async (client: HostedClient) => call(client)])),
   'links.create().withResponse': (client) => client.links.create(newLink).withResponse(),
-  'links.update': (client) => client.links.update('ref-1', { isDisabled: true }),
   'links.disable': (client) => client.links.disable('ref-1'),
-  'links.get': (client) => client.links.get('ref-1'),
   'links.find': (client) => client.links.find({ name: 'a' }),
-  'links.list, awaited': async (client) => client.links.list(),
   'links.list().withResponse': (client) => client.links.list().withResponse(),
   'links.list().toArray': (client) => client.links.list().toArray({ limit: 1 }),
   'links.list, iterated': (client) => collect(client.links.list()),
   'links.list().pages': (client) => collect(client.links.list().pages()),
-  'jobs.status': (client) => client.jobs.status(job),
   'jobs.watch': (client) => collect(client.jobs.watch(job, { notFoundGraceMs: 0 })),
   'jobs.waitForCompletion': (client) => client.jobs.waitForCompletion(job, { notFoundGraceMs: 0 }),
   'jobs.waitForAll': (client) => collect(client.jobs.waitForAll([job], { notFoundGraceMs: 0 })),

@@ -1,6 +1,7 @@
 /** What has to compile, with and without lib dom: the options that tests and tools put together. */
 
 import {
+  type Environment,
   type FetchInit,
   HostedClient,
   type HostedClientOptions,
@@ -43,6 +44,8 @@ export const overridden: readonly HostedClientOptions[] = [
 ];
 
 export const environments: readonly MockEnvironment[] = [service.sandbox, service.production];
+/** Does not compile if the options of one environment do not take the URL of each. */
+export const urlNames: readonly (keyof HostedClientOptions['baseUrls'])[] = [] as readonly Environment[];
 export const fromEither = (given: MockEnvironment): HostedClientOptions => ({
   ...given.clientOptions,
   apiKey: 'wrong',

@@ -9,6 +9,7 @@ import { createConfig, lint, lintFromString } from '@redocly/openapi-core';
 import { HostedClient, type HostedClientOptions, HostedError, type OperationName } from 'hosted-client';
 import { createMockService, type MockServiceOptions } from 'hosted-client/testing';
 import { beforeEach, expect, test } from 'vitest';
+import { environments } from '../../src/options.js';
 import { routes } from '../../src/protocol/routes.js';
 import * as payloads from '../fixtures/real-payloads.js';
 import * as records from '../fixtures/records.js';
@@ -81,7 +82,7 @@ test('every server is an example under .test, with a variable for its host', () 
   );
 
   expect(description.servers.every(({ url }: { url: string }) => url.includes('{'))).toBe(true);
-  expect(urls).toEqual(['https://sandbox.hosted.test', 'https://production.hosted.test']);
+  expect(urls).toEqual(environments.map((name) => `https://${name}.hosted.test`));
 });
 
 // By the field tables of the protocol. Objects are open, so that no response would show that a field is missing here.
@@ -275,12 +276,17 @@ test.each(dialects)('what client and service say fits the description: %o', asyn
   const conversation = await converse(dialect);
 
   expect(problemsIn(conversation)).toEqual([]);
-  expect(new Set(conversation.exchanges.map((exchange) => operationOf(exchange)?.id))).toEqual(
-    new Set(operations.map(({ id }) => id)),
-  );
   // Seven links on pages of two.
   expect(conversation.exchanges.filter(({ path }) => path === '/v1/hosted_links/list')).toHaveLength(4);
   expect(conversation.callbacks).toHaveLength(4);
+});
+
+test('client and service say something in every operation of the description', async () => {
+  const { exchanges } = await converse({});
+
+  expect(new Set(exchanges.map((exchange) => operationOf(exchange)?.id))).toEqual(
+    new Set(operations.map(({ id }) => id)),
+  );
 });
 
 test.each([

@@ -36,7 +36,7 @@ const table = names.flatMap((name) => [
   [name, 'beside undefined ones', besideUndefined(name)] as const,
 ]);
 
-/** A call of every operation, and a job with its result. */
+/** Calls about a link, and about a job with its result. */
 async function callEverything(client: HostedClient, completeJob: (refId: string) => Promise<JobRef> | JobRef) {
   const { refId } = await client.links.create(newLink);
   const job = await completeJob(refId);

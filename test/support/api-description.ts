@@ -42,6 +42,7 @@ interface Located {
 /** Finds a request body, a response or an example; a reference in its place is followed. */
 function locate(...keys: readonly string[]): Located {
   const node = keys.reduce((value, key) => value?.[key], description);
+  if (node === undefined) throw new Error(`Nothing is at #/${keys.join('/')} of ${descriptionPath}`);
   if (typeof node?.$ref === 'string') return locate(...node.$ref.slice(2).split('/'));
   return { node, pointer: `#/${keys.map(escapeKey).join('/')}` };
 }

@@ -17,7 +17,7 @@ beforeAll(() => server.listen({ onUnhandledFrame: 'error' }));
 afterEach(() => service.reset());
 afterAll(() => server.close());
 
-test('mswHandlers() respond to the platform fetch for every operation', async () => {
+test('mswHandlers() respond to the platform fetch', async () => {
   const created = await partner.create();
   const job = sandbox.jobs.start({ linkRefId: created.body.ref_id });
 

@@ -99,7 +99,7 @@ test('service.restore() reads what a state does not have as null, and an environ
   after.restore(writeSaved(of, { sandbox }));
 
   const empty = JSON.parse(create().save()).state;
-  expect(JSON.parse(after.save()).state).toEqual({ sandbox: state.sandbox, production: empty.production });
+  expect(JSON.parse(after.save()).state).toEqual({ ...empty, sandbox: state.sandbox });
 });
 
 const saved = create().save();
