@@ -1,23 +1,26 @@
-/** That what is said of one environment is said of each: variables and test keys have the name in them. */
+/** That what is said of one environment is said of each: variables and test keys have its name in them. */
 
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { environments } from '../../src/options.js';
 
-const [one = ''] = environments.filter((name) => name !== 'sandbox');
-const named = new RegExp(`HOSTED_${one.toUpperCase()}_[A-Z_]+|${one}-test-key`, 'g');
+const others = environments.filter((name) => name !== 'sandbox').join('|');
+const named = new RegExp(`(HOSTED_)(${others.toUpperCase()})(_[A-Z_]+)|(')(${others})(-test-key')`, 'g');
 
-const files = globSync(['*.md', 'docs/*.{md,yaml}', 'skills/*/*.md', 'src/**/*.ts']).map((path) => {
-  const text = readFileSync(path, 'utf8');
-  return { path, text, found: [...text.matchAll(named)].map(([match]) => match) };
-});
-
-test.each(files.filter(({ found }) => found.length > 0))('$path names each environment', ({ text, found }) => {
-  const expected = environments.flatMap((name) =>
-    found.map((match) => match.replace(one, name).replace(one.toUpperCase(), name.toUpperCase())),
+/** The texts of a file that have the name of an environment other than the default, and the same of each environment. */
+function namesIn(text: string): readonly string[] {
+  const found = [...text.matchAll(named)].map(([, ...parts]) => parts.filter((part) => part !== undefined));
+  return found.flatMap(([before = '', own = '', after = '']) =>
+    environments.map((name) => before + (own === own.toUpperCase() ? name.toUpperCase() : name) + after),
   );
+}
 
-  expect(expected.filter((each) => !text.includes(each))).toEqual([]);
+const files = globSync(['*.md', 'docs/*.{md,yaml}', 'skills/*/*.md', 'src/**/*.ts'])
+  .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+  .filter(({ text }) => namesIn(text).length > 0);
+
+test.each(files)('$path names each environment where it names one that is not the default', ({ text }) => {
+  expect(namesIn(text).filter((each) => !text.includes(each))).toEqual([]);
 });
 
 test('docs/protocol.md names the environments', () => {
