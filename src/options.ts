@@ -160,7 +160,11 @@ interface CommonOptions {
    * are read.
    */
   maxResponseBytes?: number;
-  /** Corrections to the assumptions that this package makes about the service. Default: none. */
+  /**
+   * Where your service differs from what this package assumes, such as its brand word in paths (`brand`). You need it
+   * only if the paths or fields that your service documents differ. The command `sandbox` has flags for most of them, to
+   * try them. Default: none.
+   */
   wire?: WireOptions;
   /**
    * Receives log lines. They have no bodies, no keys, no URLs, and no ids of people, jobs or links. Default: warnings

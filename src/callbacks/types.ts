@@ -34,7 +34,8 @@ export interface JobEvent extends JobRef {
    */
   readonly id: string;
   /**
-   * The reference id of the job's link, which is the `refId` of `links.create`. It is that of `status.result` or, without
+   * The reference id of the job's link: the `refId` that `links.create` returned, by which you find your customer if you
+   * stored it. It is that of `status.result` or, without
    * one, of the history entries that name both ids of the job. It is null if they name no link, or different ones.
    */
   readonly linkId: string | null;

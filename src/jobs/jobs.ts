@@ -38,9 +38,8 @@ export interface Jobs {
    * if (status.complete) console.log(status.success);
    * ```
    *
-   * @see docs/protocol.md: [§4.5](../../docs/protocol.md#45-job-status), [§5](../../docs/protocol.md#5-authentication),
-   *   and the rows about flags and signature of job status in
-   *   [What is not known](../../docs/protocol.md#what-is-not-known)
+   * @see [§4.5](../../docs/protocol.md#45-job-status), [§5](../../docs/protocol.md#5-authentication) and
+   *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
    */
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 

@@ -6,7 +6,10 @@
 
 /** The two ids that identify a job. They come from the callback, or the partner chose them (§2.4). */
 export interface JobRef {
-  /** The id of the user, `user_id` on the wire: the `userId` of a single-use link, or an id that the service chose. */
+  /**
+   * The id of the user, `user_id` on the wire: the `userId` that you passed for a single-use link, or else an id that the
+   * service chose, and which does not tell you whose job it is.
+   */
   readonly userId: string;
   /**
    * The id of the job, `job_id` on the wire. {@link JobResult.hostedJobId} is a different id: the service's own id of
@@ -105,7 +108,11 @@ export interface HistoryEntry extends JobResult {
 
 /** The properties that every status of a job has (§2.4). */
 interface JobStatusBase extends JobRef {
-  /** What `job_complete` and `job_success` say: `'pending'`, then `'succeeded'` or `'failed'` (§3). */
+  /**
+   * The verdict, and all that you need to decide by: `'pending'` until there is one, then `'succeeded'` (the person was
+   * verified) or `'failed'` (the person was not verified, which is a result and not an error). It depends only on
+   * `job_complete` and `job_success` (§3), never on a result code. A later status may have another one.
+   */
   readonly state: 'pending' | 'succeeded' | 'failed';
   /** Whether there is a final status. */
   readonly complete: boolean;
@@ -116,7 +123,10 @@ interface JobStatusBase extends JobRef {
    * the job succeeded is rejected if it has another code than 2302.
    */
   readonly code: JobStatusCode | null;
-  /** The `result` field, if the service sent it as a string; otherwise null. */
+  /**
+   * What the service says instead of a result, mostly why the job is still pending: a text for people and logs, which
+   * may change. It is the `result` field, if the service sent it as a string; otherwise null.
+   */
   readonly message: string | null;
   /**
    * The job's result. Null if the service sent none, an empty one, or a string, which is then the `message`. Even a

@@ -44,8 +44,8 @@ export interface Links {
    * });
    * ```
    *
-   * @see docs/protocol.md: [§4.1](../../docs/protocol.md#41-create-a-link), and the row about operations that may run
-   *   twice in [What is not known](../../docs/protocol.md#what-is-not-known)
+   * @see [§4.1](../../docs/protocol.md#41-create-a-link) and
+   *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
    */
   create<Method extends string = VerificationMethod>(
     link: NewLink<VerificationMethod | (string extends Method ? Method : never)>,
@@ -131,9 +131,8 @@ export interface Links {
    * for await (const link of client.links.list({ prefetch: 4 })) console.log(link.refId);
    * ```
    *
-   * @see docs/protocol.md: [§2.3](../../docs/protocol.md#23-place-in-the-list),
-   *   [§4.4](../../docs/protocol.md#44-list-links), and the rows about the list marker and the first page in
-   *   [What is not known](../../docs/protocol.md#what-is-not-known)
+   * @see [§2.3](../../docs/protocol.md#23-place-in-the-list), [§4.4](../../docs/protocol.md#44-list-links) and
+   *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
    */
   list(options?: ListOptions): LinkList;
 
@@ -178,8 +177,8 @@ export interface Links {
    * }
    * ```
    *
-   * @see docs/protocol.md: [§4.4](../../docs/protocol.md#44-list-links), and the row about the order of links in
-   *   [What is not known](../../docs/protocol.md#what-is-not-known)
+   * @see [§4.4](../../docs/protocol.md#44-list-links) and
+   *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
    */
   find(
     query: {

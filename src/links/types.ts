@@ -37,9 +37,10 @@ export interface NewLink<Method extends string = VerificationMethod> {
   /** The privacy policy, as an absolute http(s) URL. */
   dataPrivacyPolicyUrl: string | URL;
   /**
-   * The URL to which the service posts results. Required unless the client has a `defaultCallbackUrl`. With `null`, no
-   * URL is sent, and the default of the partner's account applies. Without a valid callback URL, jobs of `enhanced_kyc`
-   * fail.
+   * The URL to which the service posts results. It must be able to reach this URL, because only a callback names the ids
+   * of a job: on your own machine, use the URL of a tunnel. Required unless the client has a `defaultCallbackUrl`. With
+   * `null`, no URL is sent, and the default of the partner's account applies. Without a valid callback URL, jobs of
+   * `enhanced_kyc` fail.
    */
   callbackUrl?: string | URL | null;
   /** The link's name, for the partner's own use. */
@@ -58,9 +59,10 @@ export interface NewLink<Method extends string = VerificationMethod> {
   /** Whether the link is for a single use by one user. The protocol does not show the default (§2.2). */
   isSingleUse?: boolean;
   /**
-   * The id of the user of a single-use link. Results come back under it, as `userId` of a callback's event. If you leave
-   * it out, the service chooses an id. Without `isSingleUse: true`, results come under other ids, one for each job: the
-   * client then logs a warning, once.
+   * Your own id of the user of a single-use link: pass it to find your customer by a result, which comes back under it,
+   * as `userId` of a callback's event. Use an opaque id, without a name or an e-mail address. If you leave it out, the
+   * service chooses an id. Without `isSingleUse: true`, results come under other ids, one for each job: the client then
+   * logs a warning, once.
    */
   userId?: string;
   /**
@@ -128,7 +130,7 @@ export interface UpdatedLink {
 export interface Link {
   /** The URL for the end user. */
   readonly url: string;
-  /** The same as `refId`, unless the service sends two different ids. */
+  /** The same as `refId`, unless the service sends two different ids. You need only `refId`. */
   readonly linkId: string;
   /** The reference id, which every operation on the link takes. */
   readonly refId: string;
@@ -228,9 +230,8 @@ export interface LinkPage {
    * console.log(page.links.length, next?.links.length ?? 0);
    * ```
    *
-   * @see docs/protocol.md: [§2.3](../../docs/protocol.md#23-place-in-the-list),
-   *   [§4.4](../../docs/protocol.md#44-list-links), and the row about the first page in
-   *   [What is not known](../../docs/protocol.md#what-is-not-known)
+   * @see [§2.3](../../docs/protocol.md#23-place-in-the-list), [§4.4](../../docs/protocol.md#44-list-links) and
+   *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
    */
   nextPage(options?: CallOptions): Promise<LinkPage | null>;
 }

@@ -26,6 +26,10 @@ import {
  * 100 KB, and Fastify rejects bodies of more than 1 MB, before this function is called. So raise the limit of the
  * parser, for example to `'2mb'`.
  *
+ * You need it where a framework has requests of `node:http`. Hono, Next and others that use `Request` and `Response` take
+ * the handler itself. With Fastify, call `reply.hijack()` first, and pass `Object.assign(request.raw, { body: request.body })`
+ * and `reply.raw`, because Fastify has read the body.
+ *
  * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. If
  * the body is larger than `maxBytes`, the response is 413, and the rest of the body is read and dropped. If a body that has
  * not arrived gets 408 or 503, the connection is closed.

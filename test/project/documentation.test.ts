@@ -161,7 +161,12 @@ function tagProblems(node: ts.Node): readonly string[] {
 
 function leadsToHeadings(text: string, folder: string): boolean {
   const links = [...text.matchAll(/\]\(([^)#]+)#([^)]+)\)/g)];
-  return links.length > 0 && links.every(([, path = '', id = '']) => headingIds(join(folder, path)).includes(id));
+  // Editors show a first word as the name of a symbol.
+  return (
+    text.startsWith('@see [') &&
+    links.length > 0 &&
+    links.every(([, path = '', id = '']) => headingIds(join(folder, path)).includes(id))
+  );
 }
 
 /** The ids that a web page of a document gives to its headings. */
