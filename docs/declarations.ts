@@ -8,16 +8,17 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findSite, type Manifest } from './addresses.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-interface Manifest {
+interface PackageManifest extends Manifest {
   readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
   readonly files: readonly string[];
-  readonly version: string;
 }
 
-const { exports, files, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as PackageManifest;
+const { exports, files, version } = manifest;
 const entries = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : entry.types));
 /** The paths of the declarations that the entries lead to, such as `links/types`. */
 const kept = new Set(entries.map((path) => path.replace('./dist/', '').replace('.d.ts', '')));
@@ -33,7 +34,7 @@ for (const path of globSync('dist/**/*.d.ts', { cwd: root })) {
   for (const file of [path, `${path}.map`]) rmSync(join(root, file), { force: true });
 }
 
-const site = `https://unpkg.com/browse/hosted-client@${version}/`;
+const site = findSite(manifest) ?? `https://unpkg.com/browse/hosted-client@${version}/`;
 for (const path of kept) {
   const file = join(root, `dist/${path}.d.ts`);
   writeFileSync(file, readFileSync(file, 'utf8').replace(/\]\((?:\.\.\/)+/g, `](${site}`));

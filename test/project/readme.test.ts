@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';
+import { toAbsolute } from '../../docs/addresses.ts';
 import { pages, readBlocks } from '../support/page-blocks.ts';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -68,6 +69,16 @@ test('the text of each picture has at most 25 words', () => {
 
   expect(alts.length).toBeGreaterThan(3);
   expect(alts.filter((alt) => alt === '' || countWords(alt) > 25)).toEqual([]);
+});
+
+test('on the page of the package, every link and picture of it is absolute where a repository is named', () => {
+  const repository = { url: 'git+https://github.com/example/client.git' };
+
+  const shown = toAbsolute(readme, { version: '1.2.0', repository });
+
+  expect(shown).toContain('](https://github.com/example/client/blob/v1.2.0/docs/sandbox.md)');
+  expect(shown).toContain('src="https://github.com/example/client/raw/v1.2.0/docs/pictures/console.png"');
+  expect(shown.match(/(?:\]\(|src(?:set)?=")(?!https?:|#)[^)"]+/g)).toBeNull();
 });
 
 test('every relative link of a page in the package leads to a file in the package, and to a heading there', () => {
