@@ -68,6 +68,22 @@ tell(
   `${completed.state}: "${completed.result?.resultText}", confidence ${completed.result?.confidence}, signed ${completed.signedAt?.toISOString()}`,
 );
 
+const received: string[] = [];
+const handle = client.callbacks.handler({
+  onEvent: ({ linkId }, { state }) => {
+    received.push(`onEvent: the job is ${state}, and its link is ${linkId === link.refId ? 'ours' : 'another one'}`);
+  },
+  onError: (_error, { phase }) => {
+    received.push(`onError: it failed to ${phase}`);
+  },
+});
+for (const options of [{}, { variant: 'forged' }] as const) {
+  const { status } = await step(`Receive a ${'variant' in options ? 'forged' : 'genuine'} callback`, () =>
+    sandbox.jobs.deliverCallback(job, { to: handle, ...options }),
+  );
+  tell(`${status}, ${received.pop()}`);
+}
+
 const disabled = await step('Disable the link', () => client.links.disable(link.refId));
 tell(`${disabled.state} since ${disabled.disabledAt?.toISOString()}`);
 
