@@ -28,8 +28,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/end-of-run.ts'],
     tags,
-    // Of a green run, only what was skipped, and the counts.
-    reporters: ['minimal', 'test/support/skipped-reporter.ts'],
+    // Of a green run, only how far it is, what was skipped, and the counts.
+    reporters: ['test/support/reporter.ts'],
     silent: 'passed-only',
     setupFiles: ['test/support/given-random.ts', 'test/support/clear-openssl-errors.ts'],
     // Many tests wait for a database or a server. By itself, a machine of two cores would use one.
