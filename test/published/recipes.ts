@@ -5,6 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -42,8 +43,12 @@ function recipe(file: string, of = page): Pick<Recipe, 'files' | 'packages'> {
   return { files: { [file]: code }, packages: installs.filter((name) => name !== 'hosted-client') };
 }
 
-const nextFiles = ['lib/hosted.ts', 'app/api/callbacks/route.ts', 'app/api/edge-callbacks/route.ts'];
-const next = Object.fromEntries(nextFiles.map((file) => [file, takeFile(page, file)]));
+const edgeRoute = 'app/api/edge-callbacks/route.ts';
+const next = {
+  ...Object.fromEntries(['lib/hosted.ts', 'app/api/callbacks/route.ts'].map((file) => [file, takeFile(page, file)])),
+  // The page says what it adds.
+  [edgeRoute]: readFileSync(join(root, 'examples/recipes/next', edgeRoute), 'utf8'),
+};
 
 export function recipeChecks(tarball: string): readonly Check[] {
   return [
