@@ -125,9 +125,9 @@ interface CommonOptions {
   maxRetries?: number;
   /**
    * A custom fetch: the fetch of the platform or of undici, or your own. It receives the URL as a string, and an object
-   * with method, headers, body, `redirect` and signal. It must reject only when the request itself fails. If it throws
-   * after sending, for example in a logging call, the client may conclude that nothing was sent, and send the request
-   * again. Default: the platform's `fetch`, looked up at each call.
+   * with method, headers, body, `redirect`, `cache` and signal. It must reject only when the request itself fails. If it
+   * throws after sending, for example in a logging call, the client may conclude that nothing was sent, and send the
+   * request again. Default: the platform's `fetch`, looked up at each call.
    *
    * @param url - The URL.
    * @param init - The request.
@@ -192,6 +192,11 @@ export interface FetchInit {
   body: string;
   /** A redirect must not be followed, because its target could use the signature. */
   redirect: 'manual';
+  /**
+   * A framework such as Next must not store the response, which may have personal data. Missing on platforms whose fetch
+   * does not take it.
+   */
+  cache?: 'no-store';
   /** Aborts when the caller's signal aborts, or when a time limit is reached. */
   signal: AbortSignal;
 }

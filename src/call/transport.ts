@@ -8,7 +8,7 @@
 import { HostedConnectionError } from '../errors/client-errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
-import { isPlatformFetch, sendableOnce, watchUndici } from '../runtime/fetch.js';
+import { isPlatformFetch, sendableOnce, watchUndici, withoutStoring } from '../runtime/fetch.js';
 import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { isRecord, shadowPollution, tryCopyProperties, writeJson } from '../runtime/untrusted-objects.js';
@@ -92,7 +92,8 @@ function fetchWith(
   const url = urlOf(operation, encoded, settings);
   const { method } = operation.route;
   const shadows = shadowPollution();
-  const init: FetchInit = { ...shadows, ...createRequest(attempt.call, signed), method, redirect: 'manual', signal };
+  const request = createRequest(attempt.call, signed);
+  const init: FetchInit = { ...shadows, ...request, ...withoutStoring(), method, redirect: 'manual', signal };
   reportEvent(attempt.call, { type: 'request', attempt: attempt.number });
   attempt.progress = 'sent';
   // Called without `this`: as a method, a caller's fetch would get the settings with the signer, and workerd's would fail.

@@ -1,9 +1,10 @@
 /**
- * The platform's fetch, and what undici reports about its connections. Node's own fetch is undici's, too.
+ * The platform's fetch, what it takes, and what undici reports about its connections. Node's own fetch is undici's, too.
  *
  * @module
  */
 
+import type { FetchInit } from '../options.js';
 import { builtinModule } from './builtin-module.js';
 
 /** The platform's fetch, looked up for each request, because a test or a polyfill may replace it later. */
@@ -12,6 +13,27 @@ export const platformFetch: typeof globalThis.fetch = (input, init) => globalThi
 /** Whether a client's fetch is the platform's. */
 export function isPlatformFetch(fetch: unknown): boolean {
   return fetch === platformFetch || fetch === globalThis.fetch;
+}
+
+type NoStore = Pick<FetchInit, 'cache'>;
+
+let noStore: NoStore | undefined;
+
+/**
+ * The property of a request that keeps a framework, such as Next 14, from storing the response. It is empty where the
+ * platform throws if it is there: on Workers with an old compatibility date. This is tried once, with the first request.
+ */
+export function withoutStoring(): NoStore {
+  noStore ??= takesNoStore() ? { cache: 'no-store' } : {};
+  return noStore;
+}
+
+function takesNoStore(): boolean {
+  try {
+    return new Request('https://localhost', { cache: 'no-store' }) instanceof Request;
+  } catch {
+    return false;
+  }
 }
 
 /**

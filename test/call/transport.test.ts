@@ -100,6 +100,31 @@ test('a caller’s fetch is called without `this`, like a global function', asyn
   expect(holders).toEqual([undefined]);
 });
 
+/** workerd before the compatibility date 2024-11-11. */
+class OldRequest {
+  constructor(_url: string, { cache }: { cache?: string } = {}) {
+    if (cache) throw new Error("The 'cache' field on 'RequestInitializerDict' is not implemented.");
+  }
+}
+
+test.each([
+  ['takes it', globalThis.Request, { cache: 'no-store' }],
+  ['throws at it', OldRequest, {}],
+])('a caller’s fetch is told to store no response, where the platform %s', async (_what, Request, expected) => {
+  vi.resetModules();
+  vi.stubGlobal('Request', Request);
+  const { HostedClient: Client } = await import('hosted-client');
+  const inits: FetchInit[] = [];
+  const fetch = async (_url: string, init: FetchInit) => {
+    inits.push(init);
+    return Response.json({ links: [], meta: { currentPage: 1, limit: 20, totalCount: 0, totalPages: 1 } });
+  };
+
+  await new Client(optionsOf({ fetch: fetch as never })).links.list();
+
+  expect(inits.map((init) => ('cache' in init ? { cache: init.cache } : {}))).toEqual([expected]);
+});
+
 test.each<[string, string]>([
   [
     'ECONNREFUSED',

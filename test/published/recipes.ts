@@ -45,7 +45,12 @@ function recipe(file: string, of = page): Pick<Recipe, 'files' | 'packages'> {
 
 const edgeRoute = 'app/api/edge-callbacks/route.ts';
 const next = {
-  ...Object.fromEntries(['lib/hosted.ts', 'app/api/callbacks/route.ts'].map((file) => [file, takeFile(page, file)])),
+  ...Object.fromEntries(
+    ['lib/hosted.ts', 'app/api/callbacks/route.ts', 'pages/api/pages-callbacks.ts'].map((file) => [
+      file,
+      takeFile(page, file),
+    ]),
+  ),
   // The page says what it adds.
   [edgeRoute]: readFileSync(join(root, 'examples/recipes/next', edgeRoute), 'utf8'),
 };
@@ -338,7 +343,8 @@ async function buildAndServe(cwd: string): Promise<string | null> {
     whileServing([nextBin, 'start', '-H', '127.0.0.1', '-p', '0'], cwd, { ...quiet, ...env }, async (url) => {
       const onNode = await deliverThree(service, `${url}/api/callbacks`);
       const onEdge = await deliverThree(service, `${url}/api/edge-callbacks`);
-      return expectJust([accepted, accepted], [onNode, onEdge]);
+      const onPages = await deliverThree(service, `${url}/api/pages-callbacks`);
+      return expectJust([accepted, accepted, accepted], [onNode, onEdge, onPages]);
     }),
   );
 }
