@@ -102,7 +102,7 @@ const facts = { operation: 'links.list' } as const;
  */
 export function createLinkList(
   options: ListOptions | undefined,
-  { firstPage, fetch: fetchValid }: PageSource,
+  { firstPage, fetch: fetchValid, warn }: PageSource,
 ): LinkList {
   // The options are copied at once, so that later changes by the caller have no effect.
   const { data, issues } = check(listOptions, options === undefined ? {} : options);
@@ -128,7 +128,8 @@ export function createLinkList(
     const first = withSignals([signal, stop], (combined) => fetch({ page }, { ...call, signal: combined }));
     try {
       const fetchNext = (number: number, ending: AbortSignal) => fetch({ page: number }, { ...call, signal: ending });
-      yield* walkPages({ fetch: fetchNext, firstPage, first, page, prefetch, maxPages, signal, stop });
+      const pages = walkPages({ fetch: fetchNext, firstPage, first, page, prefetch, maxPages, signal, stop });
+      yield* page === undefined ? warnIfShort(pages, warn) : pages;
     } catch (error) {
       return deliver(error);
     }
@@ -188,6 +189,25 @@ export function createLinkList(
     [Symbol.asyncIterator]: () => createAbortableIterable(iterateLinks)[Symbol.asyncIterator](),
     [Symbol.toStringTag]: 'LinkList',
   };
+}
+
+/** Passes on the pages of a walk, and logs a warning if it ends with fewer links than each of its pages has counted. */
+async function* warnIfShort(
+  pages: AsyncIterable<PlacedPage>,
+  warn: PageSource['warn'],
+): AsyncGenerator<PlacedPage, void, undefined> {
+  let found = 0;
+  let isAtEnd = false;
+  const totals = new Set<number>();
+  for await (const placed of pages) {
+    yield placed;
+    found += placed.links.length;
+    isAtEnd = placed.next === null;
+    totals.add(placed.meta.totalCount);
+  }
+  const [total = 0, ...others] = totals;
+  if (!isAtEnd || others.length > 0 || found >= total) return;
+  warn(`a list of links ended after ${found} links, but "totalCount" was ${total} on each page: links may be missing`);
 }
 
 function parseLimit(options: unknown): number {

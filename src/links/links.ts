@@ -209,6 +209,7 @@ export function createLinks(start: StartClient): Links {
   const warnOfUser = createUserWarning();
   const pages: PageSource = {
     firstPage: () => start().settings.wire.firstPage,
+    warn: (message) => start().telemetry.warn(message),
     fetch: (...given) => call(listLinks, ...given).withResponse(),
   };
   return {

@@ -22,6 +22,8 @@ export type FetchedPage = CallResult<DecodedPage>;
 /** The source of a list's pages. */
 export interface PageSource {
   readonly firstPage: FirstPage;
+  /** Logs something that works, but is probably wrong. */
+  readonly warn: (message: string) => void;
   readonly fetch: (query: unknown, options: CallOptions | undefined, repeater?: Repeater) => Promise<FetchedPage>;
 }
 

@@ -1,6 +1,6 @@
 // Walking the list of links: totals, repeated pages and changes of a list that are no simple walk.
 
-import type { HostedClientOptions } from 'hosted-client';
+import type { HostedClientOptions, LinkList, ListOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import {
@@ -9,10 +9,13 @@ import {
   names,
   noneAndSomeAhead,
   type Pager,
+  pageOf,
   refsOf,
   serve,
   shelf,
+  type WirePage,
   walk,
+  wireLink,
   wirePage,
 } from './page-service.js';
 
@@ -110,4 +113,57 @@ test('what one walk has seen does not count in another', async () => {
   const walks = [await walk(list), await walk(list), await walk(client.links.list())];
 
   expect(walks.map(({ refs }) => refs)).toEqual([names(2), names(2), names(2)]);
+});
+
+// Fewer links than the list says -------------------------------------------------
+
+const readAll = async (list: LinkList) => void (await walk(list));
+
+/** Five links in all; of the last page, a link is missing. */
+const short: Pager = (page = 1) => ({ ...pageOf(names(5).map(wireLink), page), ...(page === 3 && { links: [] }) });
+
+const growing: Pager = (page = 1) => {
+  const { links, meta } = short(page, 0) as WirePage;
+  return { links, meta: { ...meta, totalCount: 4 + page } };
+};
+
+test.each<[string, Pager, ListOptions, (list: LinkList) => Promise<unknown>, boolean]>([
+  ['ends before its total', short, {}, readAll, true],
+  ['ends before its total, with pages fetched ahead', short, { prefetch: 4 }, readAll, true],
+  ['has one page with fewer links than its total', () => wirePage(['a'], 1, 1), {}, readAll, true],
+  [
+    'repeats a link of the page before',
+    (page = 1) => wirePage(['ab', 'bc', 'de'][page - 1]?.split('') ?? [], page, 3),
+    {},
+    readAll,
+    true,
+  ],
+  ['has all its links', (page = 1) => pageOf(names(5).map(wireLink), page), {}, readAll, false],
+  [
+    'has more links than its total',
+    shelf([
+      ['a', 'b', 'c', 'd'],
+      ['e', 'f', 'g'],
+    ]),
+    {},
+    readAll,
+    false,
+  ],
+  ['has a total that changes', growing, {}, readAll, false],
+  ['is begun in its middle', short, { page: 2 }, readAll, false],
+  ['is read up to a page', short, { maxPages: 2 }, readAll, false],
+  ['is left', short, {}, (list) => list.toArray({ limit: 4 }), false],
+  ['is awaited', short, {}, async (list) => list, false],
+])('a list that %s has a line about missing links, or none', async (_what, pager, options, read, isSaid) => {
+  const lines: string[] = [];
+  const quiet = () => undefined;
+  const logger = { debug: quiet, info: quiet, error: quiet, warn: (line: string) => void lines.push(line) };
+  const { client } = serve(pager, { logger });
+
+  await read(client.links.list(options));
+
+  const line = expect.stringMatching(
+    /^hosted-client: a list of links ended after \d links, but "totalCount" was \d on each page/,
+  );
+  expect(lines).toEqual(isSaid ? [line] : []);
 });
