@@ -9,7 +9,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/client-error
 import { assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject, looseInputObject } from '../validation/check.js';
-import { duration, integer, nonBlank } from '../validation/input.js';
+import { duration, integer, missing, nonBlank } from '../validation/input.js';
 import { maxBytesInHand } from './intake.js';
 import type { CallbackHint, HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
@@ -66,26 +66,29 @@ const receiveOptions = inputObject({
   replayGuard: gone('receive() keeps nothing: use callbacks.handler()'),
 });
 
-const handlerOptions = inputObject({
-  ...receiveShape,
-  confirm: gone('a handler always confirms: use callbacks.receive() for what is not confirmed'),
-  replayGuard: z.optional(
-    z.custom<ReplayGuard>(
-      (value) => hasMethods(value, 'begin', 'commit', 'forget'),
-      'must have begin(), commit() and forget()',
+const handlerOptions = inputObject(
+  {
+    ...receiveShape,
+    confirm: gone('a handler always confirms: use callbacks.receive() for what is not confirmed'),
+    replayGuard: z.optional(
+      z.custom<ReplayGuard>(
+        (value) => hasMethods(value, 'begin', 'commit', 'forget'),
+        'must have begin(), commit() and forget()',
+      ),
     ),
-  ),
-  bodyTimeoutMs: z.optional(duration),
-  leaseMs: z.optional(duration),
-  maxConfirmations: z.optional(integer(1)),
-  maxJobsPerSignature: z.optional(integer(1)),
-  onError: z.optional(z.custom<NonNullable<HandlerOptions['onError']>>(isFunction, 'must be a function')),
-  onEvent: z.optional(z.custom<unknown>()),
-});
+    bodyTimeoutMs: z.optional(duration),
+    leaseMs: z.optional(duration),
+    maxConfirmations: z.optional(integer(1)),
+    maxJobsPerSignature: z.optional(integer(1)),
+    onError: z.optional(z.custom<NonNullable<HandlerOptions['onError']>>(isFunction, 'must be a function')),
+    onEvent: z.optional(z.custom<unknown>()),
+  },
+  'must be an object: { onEvent: (event, status) => { … } }',
+);
 
 /** An option that does not exist any more. */
 function gone(instead: string) {
-  return z.optional(z.custom<undefined>((value) => value === undefined, `is not an option any more: ${instead}`));
+  return missing(`is not an option any more: ${instead}`);
 }
 
 /**

@@ -8,16 +8,19 @@ import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
 import { routes } from '../protocol/routes.js';
 import { looseInputObject } from '../validation/check.js';
-import { flag, nonBlank } from '../validation/input.js';
+import { flag, nonBlank, stringOf } from '../validation/input.js';
 import { decodeStatus } from './decode.js';
 import type { JobStatus } from './types.js';
+
+const mustHaveJobId =
+  'must be a string: a job gets its id when the end user starts it, and a callback brings both ids (event.userId and event.jobId)';
 
 // Other properties are allowed: callers may pass any object with the ids of a job, such as a callback's event or a
 // database row.
 const jobQuery = looseInputObject(
   {
     userId: nonBlank,
-    jobId: nonBlank,
+    jobId: stringOf(/\S/, 'must not be blank', mustHaveJobId),
     imageLinks: z.optional(flag),
     history: z.optional(flag),
   },

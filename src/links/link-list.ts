@@ -13,7 +13,7 @@ import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { withSignals } from '../runtime/clock.js';
 import { isRecord, readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { callOptions, integer } from '../validation/input.js';
+import { callOptions, integer, missing } from '../validation/input.js';
 import { type PageSource, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
 
@@ -91,6 +91,7 @@ const listOptions = inputObject({
   page: z.optional(integer(0)),
   prefetch: z.optional(integer(0, 16)),
   maxPages: z.optional(integer(1)),
+  limit: missing('is not an option of list(): use list().toArray({ limit })'),
 });
 
 const facts = { operation: 'links.list' } as const;
@@ -106,7 +107,7 @@ export function createLinkList(
 ): LinkList {
   // The options are copied at once, so that later changes by the caller have no effect.
   const { data, issues } = check(listOptions, options === undefined ? {} : options);
-  const { page, prefetch = 0, maxPages = Number.POSITIVE_INFINITY, ...others } = data ?? {};
+  const { page, prefetch = 0, maxPages = Number.POSITIVE_INFINITY, limit: _limit, ...others } = data ?? {};
   const call = others as CallOptions;
   const { signal } = call;
   const fetch = data ? fetchValid : () => fetchValid({}, {}, { issues });

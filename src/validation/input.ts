@@ -30,6 +30,11 @@ export function stringOf(form: RegExp, message: string, mustBeString = 'must be 
 /** A string that is not blank. */
 export const nonBlank = stringOf(/\S/, 'must not be blank');
 
+/** A property that does not exist. `message` says what to use in its place. */
+export function missing(message: string) {
+  return z.optional(z.custom<undefined>((value) => value === undefined, message));
+}
+
 /** True or false. */
 export const flag = choice([true, false], 'must be true or false');
 

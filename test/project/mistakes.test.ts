@@ -244,6 +244,24 @@ const mistakes: readonly Mistake[] = [
     facts: { code: 'config' },
   },
   {
+    what: 'the reference id of a link in place of the ids of a job',
+    make: () => rejection(clientOfKit({}).jobs.status({ refId: secrets.refId } as never)),
+    says: [/"userId" must be a string/, /"jobId" must be a string: .*a callback brings both ids/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a limit of a list',
+    make: async () => rejection((async () => clientOfKit({}).links.list({ limit: 10 } as never))()),
+    says: [/"limit" is not an option of list\(\): use list\(\)\.toArray\(\{ limit \}\)/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a function in place of the options of a handler',
+    make: () => thrownBy(() => clientOfKit({}).callbacks.handler((() => undefined) as never)),
+    says: [/must be an object: \{ onEvent: \(event, status\) => \{ … \} \}/],
+    facts: { code: 'validation' },
+  },
+  {
     what: 'no key',
     make: () => thrownBy(() => clientOfKit({ apiKey: undefined as never })),
     says: [/"apiKey" must be set, unless "signer" is set instead/],
