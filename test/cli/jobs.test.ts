@@ -42,6 +42,7 @@ test('jobs status --json prints what the client returns', async () => {
   expect(Object.keys(imageLinks)).toEqual(Object.keys(expectedLinks));
 });
 
+const selfie = 'https://images.hosted.test/selfie.jpg';
 const idCard = 'https://images.hosted.test/id_card.jpg';
 const fromTheId = { FullName: 'Peter Parker', DOB: '1990-01-01', IDNumber: 'A01234567', Photo: 'cGhvdG8=' };
 
@@ -58,7 +59,7 @@ const revealing = {
     PartnerParams: { user_id: 'user-1', job_id: 'job-1', job_type: '5', ExpirationDate: '2031-05-06' },
   },
   history: [{ ...fromTheId, ResultCode: '1012', PartnerParams: { user_id: 'user-1', job_id: 'job-1' } }],
-  image_links: { selfie_image: 'https://images.hosted.test/selfie.jpg', id_card_image: idCard },
+  image_links: { selfie_image: selfie, id_card_image: idCard },
 };
 const data = [...Object.values(fromTheId), '2031-05-06', idCard];
 
@@ -76,6 +77,7 @@ test.each(['status', 'wait'])('jobs %s prints data from the ID only with --histo
 
   for (const flags of [[], ['--image-links'], ['--history'], ['--history', '--image-links']]) {
     const table = await print(...flags);
+    expect(table.includes(selfie)).toBe(flags.includes('--image-links'));
     for (const datum of data) expect(table).not.toContain(datum);
   }
   for (const flags of [['--json'], ['--json', '--image-links']]) {
@@ -91,10 +93,11 @@ test.each(['status', 'wait'])('jobs %s prints data from the ID only with --histo
         partnerParams: { userId: 'user-1', jobId: 'job-1', jobType: '5', extra: {} },
         extra: {},
       },
-      imageLinks: { selfieImage: 'https://images.hosted.test/selfie.jpg', extra: {} },
+      imageLinks: flags.includes('--image-links') ? { selfieImage: selfie, extra: {} } : null,
     });
   }
-  const whole = await print('--json', '--history');
+  expect(await print('--json', '--history')).not.toContain('https://images.hosted.test');
+  const whole = await print('--json', '--history', '--image-links');
   for (const datum of data) expect(whole).toContain(datum);
 });
 

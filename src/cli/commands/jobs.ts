@@ -79,8 +79,10 @@ function showProgress({ stderr }: Context, { elapsedMs, nextDelayMs, status: see
   writeLine(stderr, `${what} after ${seconds(elapsedMs)}, next poll in ${seconds(nextDelayMs)} …`);
 }
 
-function write(given: Arguments, context: Context, job: JobStatus): void {
-  if (given.isSet('json')) writeJsonLine(context, given.isSet('history') ? job : withoutIdData(job));
+function write(given: Arguments, context: Context, status: JobStatus): void {
+  const asked = given.isSet('image-links') ? status : { ...status, imageLinks: null };
+  const job = given.isSet('history') ? asked : withoutIdData(asked);
+  if (given.isSet('json')) writeJsonLine(context, job);
   else
     writeFacts(context, {
       'User id': job.userId,
@@ -95,8 +97,8 @@ function write(given: Arguments, context: Context, job: JobStatus): void {
     });
 }
 
-// A result may have data from the ID, too, and the service may send a history that was not requested. Only fields that
-// this package knows are surely no such data, so `extra` is emptied.
+// The service may send what was not requested, and a result may have data from the ID, too. Only fields that this
+// package knows are surely no such data, so `extra` is emptied.
 function withoutIdData(job: JobStatus): JobStatus {
   const { result, imageLinks } = job;
   const params = result?.partnerParams ?? null;
