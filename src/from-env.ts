@@ -35,8 +35,8 @@ export function readSource(given: unknown) {
  * Reads the options of a client from environment variables: those in `env`, by name, or those of the process. An option
  * in `given` replaces the option from the variables.
  *
- * @throws {HostedConfigError} when variables are missing (the error names them), or when a variable or an override is
- * cannot be read.
+ * @throws {HostedConfigError} when variables are missing (the error names them), or when a variable cannot be read, or
+ * ends in a carriage return.
  */
 export function readEnvironment(
   given: Readonly<Record<string, unknown>>,
@@ -46,14 +46,16 @@ export function readEnvironment(
   const unreadable: Issue[] = [];
   const read = (name: string) => {
     try {
-      return readProperty(variables, name) as string | undefined;
+      const value = readProperty(variables, name) as string | undefined;
+      if (typeof value === 'string' && value.endsWith('\r'))
+        unreadable.push({ path: name, message: mustHaveUnixLineEnds });
+      return value;
     } catch {
       // The thrown value is not shown, because it may contain a secret.
       unreadable.push({ path: name, message: 'must be a variable that can be read' });
       return undefined;
     }
   };
-  const level = read('HOSTED_LOG') || 'warn';
   const options: Options = {
     ...noOptions,
     partnerId: read('HOSTED_PARTNER_ID'),
@@ -61,13 +63,18 @@ export function readEnvironment(
     baseUrls: urlsOf(read, 'BASE_URL'),
     jobStatusBaseUrls: urlsOf(read, 'JOB_STATUS_BASE_URL'),
     ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
-    logger: loggerOf(level),
+    logger: loggerOf(read('HOSTED_LOG') || 'warn'),
     ...given,
   };
-  const issues = unreadable.length > 0 ? unreadable : findMissing(options, level);
+  const issues = unreadable.length > 0 ? unreadable : findMissing(options, env === undefined);
   if (issues.length > 0) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return options as unknown as HostedClientOptions;
 }
+
+const adviceForBuilds = ' (a build without secrets, such as "next build", needs fromEnv({}, { lazy: true }))';
+
+const mustHaveUnixLineEnds =
+  'must not end in a carriage return: the file that sets it has Windows line ends (CRLF), so save it with LF';
 
 /** Reads an environment variable. */
 type Read = (name: string) => string | undefined;
@@ -103,29 +110,21 @@ function urlsOf(read: Read, kind: 'BASE_URL' | 'JOB_STATUS_BASE_URL'): Partial<R
 // `settings.ts` checks these options again. They are also checked here, so that messages name the variables.
 function findMissing(
   { partnerId, apiKey, signer, environment, baseUrls, logger }: Options,
-  level: unknown,
+  isOfProcess: boolean,
 ): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
   if (!apiKey && !signer) {
     const message = 'must be set, or HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY must both be set in its place';
-    issues.push({ path: 'HOSTED_API_KEY', message });
+    issues.push({ path: 'HOSTED_API_KEY', message: isOfProcess ? `${message}${adviceForBuilds}` : message });
   }
   const name = environments.find((known) => known === environment);
   if (name === undefined) {
-    const message = `must be ${oneOfEnvironments}${describeGiven(environment, apiKey)}`;
-    issues.push({ path: 'HOSTED_ENVIRONMENT', message });
+    issues.push({ path: 'HOSTED_ENVIRONMENT', message: `must be ${oneOfEnvironments}` });
   } else if (!readProperty(Object(baseUrls), name)) {
     issues.push({ path: `HOSTED_${name.toUpperCase()}_BASE_URL`, message: `must be set, such as ${exampleUrl(name)}` });
   }
-  if (!logger) {
-    issues.push({ path: 'HOSTED_LOG', message: `must be ${oneOfLogLevels}${describeGiven(level, apiKey)}` });
-  }
+  // The value is not shown, because it may be a key that was put into the wrong variable.
+  if (!logger) issues.push({ path: 'HOSTED_LOG', message: `must be ${oneOfLogLevels}` });
   return issues;
-}
-
-// A longer value may be a key that was put into the wrong variable.
-function describeGiven(value: unknown, apiKey: unknown): string {
-  const isShown = typeof value === 'string' && value.length <= 16 && value !== apiKey;
-  return isShown ? `, got ${JSON.stringify(value)}` : '';
 }

@@ -107,16 +107,34 @@ describe('env', () => {
   });
 
   test.each([
-    ['HOSTED_ENVIRONMENT', 'prod', 'must be "sandbox" or "production", got "prod"'],
-    ['HOSTED_ENVIRONMENT', 'production\r', 'must be "sandbox" or "production", got "production\\r"'],
-    ['HOSTED_ENVIRONMENT', 'planted-key-in-the-wrong-variable', 'must be "sandbox" or "production"'],
-    ['HOSTED_ENVIRONMENT', variables.HOSTED_API_KEY, 'must be "sandbox" or "production"'],
-    ['HOSTED_LOG', 'loud', 'must be "debug" or "info" or "warn" or "off", got "loud"'],
+    ['HOSTED_ENVIRONMENT', 'prod', 'must be "sandbox" or "production"'],
+    ['HOSTED_LOG', 'loud', 'must be "debug" or "info" or "warn" or "off"'],
     ['HOSTED_SANDBOX_BASE_URL', '', 'must be set, such as https://sandbox.example.com'],
-  ])('a bad %s is shown, if it can be no secret: %j', (path, value, message) => {
+    ...[...names, 'HOSTED_LOG'].map((name) => [
+      name,
+      'planted\r',
+      'must not end in a carriage return: the file that sets it has Windows line ends (CRLF), so save it with LF',
+    ]),
+  ])('a bad %s is not shown: %j', (path = '', value, message) => {
     const error = thrownBy(() => HostedClient.fromEnv({}, { env: { ...variables, [path]: value } }));
 
     expect(error).toMatchObject({ issues: [{ path, message }] });
+  });
+
+  test('a file with Windows line ends is said of every variable', () => {
+    const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, `${value}\r`]));
+
+    const error = thrownBy(() => HostedClient.fromEnv({}, { env }));
+
+    expect(namedBy(error).split(', ').sort()).toEqual(Object.keys(variables).sort());
+    expect(String(error)).toContain('Windows line ends');
+  });
+
+  test('where the variables of the process are missing, the error names the client of a build', () => {
+    const lazily = 'fromEnv({}, { lazy: true })';
+
+    expect(String(thrownBy(() => HostedClient.fromEnv()))).toContain(lazily);
+    expect(String(thrownBy(() => HostedClient.fromEnv({}, { env: {} })))).not.toContain(lazily);
   });
 
   test('gives job status a URL of its own', async () => {
