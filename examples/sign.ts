@@ -8,10 +8,10 @@ const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
 // The first key signs. Responses signed with either key are accepted.
 const rotating = hmacSha256({ apiKey: ['the-new-key', 'the-old-key'] });
 
-const keyPair = ed25519({
-  secretKey: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
-  servicePublicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
-});
+const yourSecretKey = 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=';
+const publicKeyOfTheService = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
+
+const keyPair = ed25519({ secretKey: yourSecretKey, servicePublicKey: publicKeyOfTheService });
 
 // A signer that calls a key service could look like this: both methods may be asynchronous.
 const remote: Signer = {

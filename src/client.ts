@@ -8,6 +8,7 @@ import { createCall, onceItSucceeds } from './call/call.js';
 import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
 import { HostedConfigError } from './errors/client-errors.js';
+import { listIssues } from './errors/reasons.js';
 import { createTelemetry, type Logger, type Report, type Telemetry } from './events.js';
 import { readEnvironment, readSource } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
@@ -15,7 +16,7 @@ import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { isBrowser } from './runtime/browser.js';
 import { hasMethods } from './runtime/untrusted-objects.js';
-import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
+import { type CheckedOptions, checkOptions, createSettings, findWarnings, readOverrides } from './settings.js';
 
 /**
  * A client of one environment of the service. It contains a secret key, so keep it on the server.
@@ -162,6 +163,8 @@ function startClient(given: unknown) {
   const options = checkOptions(given);
   const settings = createSettings(options);
   const telemetry = createTelemetry(settings.onEvent, settings.logger);
+  const warnings = findWarnings(settings);
+  if (warnings.length > 0) telemetry.warn(listIssues(warnings));
   const random = Math.random;
   const call = createCall(settings, { telemetry, skew: createClockSkew(settings.clockSkew), random });
   return { options, settings, telemetry, random, call };

@@ -11,11 +11,13 @@ import type { Issue } from './errors/hosted-error.js';
 import type { Logger } from './events.js';
 import { type Environment, environments, forEachEnvironment, type HostedClientOptions } from './options.js';
 import { assumedMaxResponseAgeMs, completeWire } from './protocol/assumptions.js';
+import { findCallbackUrlProblem, isLoopback, isPublicUrl } from './protocol/http-url.js';
 import { type Clock, createPlatformClock, createWaitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
 import { platformFetch } from './runtime/fetch.js';
 import { hasMethods, isRecord, readProperty, tryCopyProperties } from './runtime/untrusted-objects.js';
-import { hmacSha256 } from './signing/hmac-sha256.js';
+import { verifiesOwnSignatures } from './signing/ed25519.js';
+import { hmacSha256, keyWarningsOf } from './signing/hmac-sha256.js';
 import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { check, inputObject } from './validation/check.js';
@@ -30,6 +32,7 @@ import {
   maxBodyLimit,
   stringOf,
 } from './validation/input.js';
+import { findPastedProblemOfPlain } from './validation/pasted.js';
 
 /** The package's version, as in the `user-agent` header. */
 export const version = '1.0.0';
@@ -99,6 +102,17 @@ export function createSettings(checked: CheckedOptions) {
   });
 }
 
+/** Finds options with which a client can work, but which are probably mistakes. */
+export function findWarnings({ signer, baseUrls, defaultCallbackUrl }: Settings): readonly Issue[] {
+  const isPublic = isPublicUrl(baseUrls.links);
+  const ofKey = keyWarningsOf(signer).filter(({ kind }) => isPublic || kind === 'copied');
+  const ofUrl = defaultCallbackUrl === undefined ? null : findCallbackUrlProblem(defaultCallbackUrl, baseUrls.links);
+  return [
+    ...ofKey.map(({ message }) => ({ path: 'apiKey', message })),
+    ...(ofUrl === null ? [] : [{ path: 'defaultCallbackUrl', message: ofUrl }]),
+  ];
+}
+
 const aFunction = z.custom<(...given: never[]) => unknown>(
   (value) => typeof value === 'function',
   'must be a function',
@@ -108,7 +122,8 @@ const baseUrl = z.pipe(
   z.custom<string | URL>((value) => typeof value === 'string' || value instanceof URL, 'must be a string or a URL'),
   z.transform((value: string | URL, check) => {
     const url = URL.parse(String(value));
-    const message = url ? baseUrlProblemOf(url) : 'must be an absolute URL';
+    const problem = url ? baseUrlProblemOf(url) : 'must be an absolute URL';
+    const message = findPastedProblemOfPlain(String(value)) ?? problem;
     if (message) check.issues.push({ code: 'custom', input: undefined, message });
     return url ? url.origin + trimTrailingSlashes(url.pathname) : '';
   }),
@@ -145,7 +160,11 @@ export const wireOptions = inputObject({
 const mustReturnTime = 'must return the time as a finite number of milliseconds';
 
 const optionShape = {
-  partnerId: stringOf(/^\S+$/, 'must be a string without blanks', 'must be a string: leading zeros are significant'),
+  partnerId: z.custom<string>((value) => typeof value === 'string' && findPartnerIdProblem(value) === null, {
+    abort: false,
+    error: ({ input }) =>
+      typeof input === 'string' ? findPartnerIdProblem(input) : 'must be a string: leading zeros are significant',
+  }),
   apiKey: z.optional(anyString),
   signer: z.optional(
     z.custom<Signer>(
@@ -182,6 +201,10 @@ const optionNames = Object.keys(optionShape);
 
 const clientOptions = inputObject(optionShape);
 
+function findPartnerIdProblem(id: string): string | null {
+  return /^\S+$/.test(id) ? findPastedProblemOfPlain(id) : 'must be a string without blanks';
+}
+
 /** Finds options that contradict each other. Each may have the wrong type. */
 function findConflicts({
   apiKey,
@@ -195,6 +218,7 @@ function findConflicts({
   } else if (typeof apiKey === 'string') {
     issues.push(...findApiKeyIssues(apiKey, 'apiKey'));
   }
+  if (verifiesOwnSignatures(signer as Signer)) issues.push({ path: 'signer.servicePublicKey', message: mustNotBeOwn });
   const name = environments.find((known) => known === environment);
   if (name && isRecord(baseUrls) && readProperty(baseUrls, name) === undefined) {
     const message = `must be set: this client needs the URL of its environment, such as "${exampleUrl(name)}"`;
@@ -216,12 +240,14 @@ function findProxyIssues(checked: CheckedOptions | undefined): readonly Issue[] 
 const mustHaveKey = 'must be set, unless "signer" is set instead';
 const mustHaveOneKey = 'must not be given together with "signer": leave out one of the two';
 
+const mustNotBeOwn = 'must be the public key that the service gave you: this is your own, which belongs to "secretKey"';
+
 const mustNotBeProxied =
   'is an http URL, and an environment variable sets a proxy for it: add its host to NO_PROXY, or use https';
 
 function baseUrlProblemOf(url: URL): string | null {
-  const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) return 'must be https, or http on loopback';
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname)))
+    return 'must be https, or http on loopback';
   if (url.username || url.password) return 'must not have a user or password in it';
   if (url.search || url.hash) return 'must not have a query or fragment';
   if (trimTrailingSlashes(url.pathname).endsWith('/v1')) return 'must not end in /v1: the client adds the version';

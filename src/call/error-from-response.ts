@@ -26,7 +26,7 @@ import {
 } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
-import { hasBlanks } from '../signing/hmac-sha256.js';
+import { keyWarningsOf } from '../signing/hmac-sha256.js';
 import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
 import { describeSkew } from './clock-skew.js';
 import { adviceToDiagnose } from './connection-failure.js';
@@ -115,8 +115,8 @@ const unsuspiciousMs = 5_000;
 function explainRejection({ response, attempt }: Received): readonly string[] {
   const { headers, receivedAt } = response;
   const { partnerId, signer, clock } = attempt.call.shared.settings;
-  const hints: string[] = [];
-  if (hasBlanks(signer)) hints.push('the key contains a blank: copy it again');
+  const copied = keyWarningsOf(signer).filter(({ kind }) => kind === 'copied');
+  const hints = copied.map(({ message }) => `the key ${message}`);
   // §8: a partner id has 3 characters.
   if (/^\d{1,2}$/.test(partnerId)) {
     hints.push('the partner id has fewer than 3 digits, and may have lost a zero at its start: write it as a string');

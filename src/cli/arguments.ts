@@ -160,9 +160,8 @@ function findValueProblem(value: string, { choices, kind, min = -Infinity, max =
   return `must be ${kind === 'integer' ? 'an integer' : 'a number'}${limits}`;
 }
 
-function isHttpUrl(value: string): boolean {
-  const protocol = URL.parse(value)?.protocol;
-  return protocol === 'http:' || protocol === 'https:';
+export function isHttpUrl(value: string | undefined): value is string {
+  return /^https?:$/.test(URL.parse(value ?? '')?.protocol ?? '');
 }
 
 function checkPositionals(found: readonly Positional[], { name, positionals }: Usage): void {

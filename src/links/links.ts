@@ -6,11 +6,11 @@
 
 import { type ApiPromise, callOrReject } from '../call/api-promise.js';
 import { callOnceStarted, type StartClient } from '../call/call.js';
-import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
+import { createLinkWarnings } from './new-link-warnings.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
 import type { PageSource } from './paging.js';
 import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink, VerificationMethod } from './types.js';
@@ -206,7 +206,7 @@ export interface Links {
  */
 export function createLinks(start: StartClient): Links {
   const call = callOnceStarted(start);
-  const warnOfUser = createUserWarning();
+  const warnOfMistakes = createLinkWarnings();
   const pages: PageSource = {
     firstPage: () => start().settings.wire.firstPage,
     warn: (message) => start().telemetry.warn(message),
@@ -219,9 +219,8 @@ export function createLinks(start: StartClient): Links {
         // Each property is read once, because a getter may change its mind.
         const given = copyInput(link, newLinkProperties);
         if (isRecord(given)) {
+          warnOfMistakes(given, { settings, telemetry });
           if (given.callbackUrl === undefined) given.callbackUrl = settings.defaultCallbackUrl;
-          warnOfMissingCallback(given, telemetry.warn);
-          warnOfUser(given, telemetry.warn);
         }
         return call(createLink, given, options);
       }),
@@ -250,27 +249,4 @@ function copyInput(given: unknown, names: readonly string[]): unknown {
     // The thrown value may contain anything, so it is not shown.
     return null;
   }
-}
-
-// §4.1: `enhanced_kyc` jobs fail without a valid callback URL.
-function warnOfMissingCallback(link: Partial<NewLink<string>>, warn: (message: string) => void): void {
-  ignoreErrors(() => {
-    if (link.callbackUrl !== null) return;
-    const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');
-    if (enhanced)
-      warn('a link for enhanced_kyc has no callbackUrl, so it relies on the default callback URL of the account');
-  });
-}
-
-// §2.2: only a single-use link has a user.
-function createUserWarning(): (link: Partial<NewLink<string>>, warn: (message: string) => void) => void {
-  let hasWarned = false;
-  return (link, warn) =>
-    ignoreErrors(() => {
-      if (hasWarned || link.userId === undefined || link.isSingleUse === true) return;
-      hasWarned = true;
-      warn(
-        'a link has a userId, but not isSingleUse: true, so its results come under another user id: only a single-use link keeps its userId',
-      );
-    });
 }

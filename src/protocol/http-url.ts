@@ -16,6 +16,34 @@ const plainUrl = /^https?:\/\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:\/
  */
 const longestPlainUrl = 2_048;
 
+/** Whether a host in a URL is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+/**
+ * Hosts that a server elsewhere cannot reach: addresses of this machine, of private networks and of a single link (RFC
+ * 1918, 3927, 4193, 4291, 6598), names without a dot, and names that no DNS has (RFC 2606 and 6762, and `.internal`).
+ */
+const localAddress =
+  /^(?:(?:0|10|127)\.\d+|169\.254|172\.(?:1[6-9]|2\d|3[01])|192\.168|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.\d+\.\d+$|^\[(?:::|f[cd]|fe[89ab])/;
+const localName = /^[^.[]+$|\.(?:test|localhost|invalid|local|internal)$/;
+
+/** Whether a URL leads to a host that servers elsewhere may reach. */
+export function isPublicUrl(url: string): boolean {
+  const hostname = URL.parse(url)?.hostname.replace(/\.$/, '') ?? '';
+  return hostname !== '' && !localAddress.test(hostname) && !localName.test(hostname);
+}
+
+/** What is probably wrong with a callback URL, if the service at `serviceUrl` is public; null if nothing seems to be. */
+export function findCallbackUrlProblem(callbackUrl: string, serviceUrl: string): string | null {
+  if (!isPublicUrl(serviceUrl)) return null;
+  if (!isPublicUrl(callbackUrl)) {
+    return 'leads to this machine or a private network, where the service cannot deliver callbacks: use a public URL';
+  }
+  return callbackUrl.startsWith('http:') ? 'is plain http, so others can read what the service posts: use https' : null;
+}
+
 /** Returns a URL on the wire unchanged; null for anything that is not an absolute http(s) URL. */
 export function toUrl(wire: unknown): string | null {
   return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;

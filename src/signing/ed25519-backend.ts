@@ -28,11 +28,19 @@ export interface Ed25519Backend {
 }
 
 /** Loads the backend of this process; it is chosen once, at the first signature. */
-export const loadBackend: () => Promise<Ed25519Backend> = lazy(async () => {
-  const crypto = platformCrypto();
+export const loadBackend: () => Promise<Ed25519Backend> = lazy(
+  async () => findPlatformBackend() ?? (await loadTweetnaclBackend()),
+);
+
+let correct: Ed25519Backend | null = null;
+
+/** The platform's functions, which need not be loaded; null if they are missing or not correct. */
+export function findPlatformBackend(): Ed25519Backend | null {
+  const crypto = correct === null ? platformCrypto() : null;
   const platform = crypto && createPlatformBackend(crypto);
-  return platform && isCorrect(platform) ? platform : await loadTweetnaclBackend();
-});
+  if (platform && isCorrect(platform)) correct = platform;
+  return correct;
+}
 
 // Computes test 2 of RFC 8032 §7.1. Some platforms do not have the curve. Some of these throw only when the curve is
 // used.

@@ -11,7 +11,7 @@ import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { lazy } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
-import { loadBackend, type SigningKey } from './ed25519-backend.js';
+import { findPlatformBackend, loadBackend, type SigningKey } from './ed25519-backend.js';
 import { toSignedText } from './hmac-sha256.js';
 import { findContextIssues, toKeyBytes } from './keys.js';
 import type { Signer } from './signer.js';
@@ -28,12 +28,12 @@ import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
  * @returns A signer; it never shows a key.
  * @throws {HostedConfigError} when a key has the wrong length or form.
  *
- * @example A key pair, and the service's public key
+ * @example Your secret key, and the service's public key
  * ```ts
- * const signer = ed25519({
- *   secretKey: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
- *   servicePublicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
- * });
+ * const yourSecretKey = 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=';
+ * const publicKeyOfTheService = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
+ *
+ * const signer = ed25519({ secretKey: yourSecretKey, servicePublicKey: publicKeyOfTheService });
  * ```
  *
  * @see [§5](../../docs/protocol.md#5-authentication) and [What is not known](../../docs/protocol.md#what-is-not-known)
@@ -44,7 +44,7 @@ export function ed25519(options: {
   secretKey: string | Uint8Array;
   /**
    * The service's public key, 32 bytes. If you pass several keys, a signature that is valid for any of them is
-   * accepted.
+   * accepted. A client refuses your own public key here, because the service signs with a key pair of its own.
    */
   servicePublicKey: string | Uint8Array | readonly (string | Uint8Array)[];
   /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
@@ -54,7 +54,7 @@ export function ed25519(options: {
   const loadSigningKey = lazy(() => createSigningKey(secretKey));
   const loadVerifier = lazy(() => createVerifier(publicKeys));
 
-  return {
+  const signer: Signer = {
     name: 'ed25519',
     async sign(input) {
       const key = await loadSigningKey();
@@ -67,6 +67,20 @@ export function ed25519(options: {
       return (await loadVerifier())(message, bytes);
     },
   };
+  const own = findPlatformBackend()?.importSeed(secretKey.slice(0, 32));
+  if (own && publicKeys.map(encodeBase64).includes(encodeBase64(own.publicKey))) verifyingOwn.add(signer);
+  return signer;
+}
+
+const verifyingOwn = new WeakSet<Signer>();
+
+/**
+ * Whether a signer accepts the caller's own signatures in place of the service's, because the caller's own public key was
+ * given for the service's. False on a platform without Node's crypto module: there, keys are imported at the first
+ * signature.
+ */
+export function verifiesOwnSignatures(signer: Signer): boolean {
+  return verifyingOwn.has(signer);
 }
 
 const utf8 = new TextEncoder();

@@ -11,7 +11,7 @@ import { encodeBase64 } from '../runtime/base64.js';
 import { lazy } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
-import { findApiKeyIssues, findContextIssues } from './keys.js';
+import { findApiKeyIssues, findContextIssues, findKeyWarnings, type KeyWarning } from './keys.js';
 import type { SignatureInput, Signer } from './signer.js';
 
 /**
@@ -22,7 +22,8 @@ import type { SignatureInput, Signer } from './signer.js';
  *
  * @param options - The key or keys, and the context.
  * @returns A signer; it never shows a key.
- * @throws {HostedConfigError} when there is no key, or when a key is not a string, is blank, or contains a line end.
+ * @throws {HostedConfigError} when there is no key, or when a key is not a string, is blank, is a placeholder, or
+ *   contains a line end or an invisible character.
  *
  * @example Two keys in rotation
  * ```ts
@@ -65,7 +66,7 @@ export function hmacSha256(options: {
         : Promise.all(expected).then((known) => isOneOf(known, signature));
     },
   };
-  if (apiKeys.some((key) => /\s/.test(key))) withBlanks.add(signer);
+  warningsBySigner.set(signer, apiKeys.flatMap(findKeyWarnings));
   return signer;
 }
 
@@ -74,14 +75,15 @@ export function toSignedText({ timestamp, partnerId }: SignatureInput, context: 
   return timestamp + partnerId + context;
 }
 
-const withBlanks = new WeakSet<Signer>();
+const warningsBySigner = new WeakMap<Signer, readonly KeyWarning[]>();
 
 /**
- * Whether one of the signer's keys contains white space, for example because the key was copied badly. False for a
- * signer that is not an HMAC signer.
+ * What is probably a mistake in the signer's keys. Nothing is known of a signer that is not an HMAC signer.
+ *
+ * @internal
  */
-export function hasBlanks(signer: Signer): boolean {
-  return withBlanks.has(signer);
+export function keyWarningsOf(signer: Signer): readonly KeyWarning[] {
+  return warningsBySigner.get(signer) ?? [];
 }
 
 /** Computes the HMAC-SHA256 of a string's UTF-8 bytes with one key. The result is base64. */

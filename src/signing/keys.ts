@@ -6,6 +6,27 @@
 
 import type { Issue } from '../errors/hosted-error.js';
 import { decodeBase64 } from '../runtime/base64.js';
+import { findPastedProblem } from '../validation/pasted.js';
+
+/** What is probably a mistake in a key: the service has another key (`'copied'`), or others may know it (`'weak'`). */
+export interface KeyWarning {
+  readonly kind: 'copied' | 'weak';
+  readonly message: string;
+}
+
+const keyWarnings: readonly (readonly [kind: KeyWarning['kind'], form: RegExp, message: string])[] = [
+  ['copied', /\s/, 'contains a blank: copy it again'],
+  ['copied', /^(["'`]).*\1$/s, 'is in quotation marks, which count as part of the key: remove them'],
+  ['copied', /[“”„‘’«»]/, 'contains typographic quotation marks: copy it as plain text'],
+  ['copied', /\\[nr]/, 'contains "\\n" as two characters, which count as part of the key: remove them'],
+  ['weak', /^(?:sandbox|production)-test-key$/, 'is a key of the testing kit: use the key that the service gave you'],
+  ['weak', /^.{0,15}$/s, 'has fewer than 16 characters, so others may guess it: check that it is whole'],
+];
+
+/** Finds what is probably a mistake in a key. */
+export function findKeyWarnings(key: string): readonly KeyWarning[] {
+  return keyWarnings.filter(([, form]) => form.test(key)).map(([kind, , message]) => ({ kind, message }));
+}
 
 /** Finds what is wrong with an API key. `path` is the name of the option that has the key. */
 export function findApiKeyIssues(key: unknown, path: string): readonly Issue[] {
@@ -13,7 +34,8 @@ export function findApiKeyIssues(key: unknown, path: string): readonly Issue[] {
   if (key.trim() === '') return [{ path, message: 'must not be blank' }];
   // A key may be read from a file together with a line end. The service would then accept no signature.
   if (/[\r\n]/.test(key)) return [{ path, message: 'must not contain a line end' }];
-  return [];
+  const message = findPastedProblem(key);
+  return message === null ? [] : [{ path, message }];
 }
 
 /** Finds what is wrong with a context. The context is the end of the signed text. */

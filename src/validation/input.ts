@@ -11,6 +11,7 @@ import { parseDateTime } from '../protocol/date-time.js';
 import { isHttpUrl } from '../protocol/http-url.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, isRecord, readProperty, writeJson } from '../runtime/untrusted-objects.js';
+import { findPastedProblemOfPlain } from './pasted.js';
 
 /** The largest number of bytes that a caller can set as the limit of a body: 2 GiB. */
 export const maxBodyLimit = 2 ** 31 - 1;
@@ -70,19 +71,27 @@ export function durationOr<const T>(other: T, message: string, least = 1) {
 }
 
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
-export const httpUrl = z.pipe(z.transform(copyUrl), z.custom<string>(isUrlString, 'must be an absolute http(s) URL'));
+export const httpUrl = z.pipe(
+  z.transform(copyUrl),
+  z.custom<string>(isUrlString, { error: ({ input }) => findUrlProblem(input, 'must be an absolute http(s) URL') }),
+);
 
 /** The URL for callbacks: an absolute http(s) URL in the form that is sent, or null. */
 export const callbackUrl = z.pipe(
   z.transform(copyUrl),
-  z.custom<string | null>(
-    (value) => value === null || isUrlString(value),
-    'must be an absolute http(s) URL, or null to use the default callback URL of the account',
-  ),
+  z.custom<string | null>((value) => value === null || isUrlString(value), {
+    error: ({ input }) => findUrlProblem(input, mustBeUrlOrNull),
+  }),
 );
 
+const mustBeUrlOrNull = 'must be an absolute http(s) URL, or null to use the default callback URL of the account';
+
 function isUrlString(value: unknown): boolean {
-  return typeof value === 'string' && isHttpUrl(value);
+  return typeof value === 'string' && isHttpUrl(value) && findPastedProblemOfPlain(value) === null;
+}
+
+function findUrlProblem(value: unknown, otherwise: string): string {
+  return (typeof value === 'string' ? findPastedProblemOfPlain(value) : null) ?? otherwise;
 }
 
 /**

@@ -108,18 +108,14 @@ const pairOf = () => {
   };
 };
 
-test('with ed25519 our own signature is the signature of a stranger, unless both sides have one key pair', async () => {
+test('with ed25519 our own signature is the signature of a stranger', async () => {
   const [own, theirs] = [pairOf(), pairOf()];
-  const ends = [
-    [theirs, { reason: 'mismatch', attempts: 1 }],
-    [own, { reason: 'reflected', attempts: 2 }],
-  ] as const;
-  for (const [service, expected] of ends) {
-    const signer = ed25519({ secretKey: own.seed, servicePublicKey: service.publicKey });
-    const { client } = clientOf(mirrorsKey, { ...strictly, signer, clock: recordingClock() });
+  const signer = ed25519({ secretKey: own.seed, servicePublicKey: theirs.publicKey });
+  const { client } = clientOf(mirrorsKey, { ...strictly, signer, clock: recordingClock() });
 
-    expect(await rejection(client.jobs.status(job), HostedSignatureError)).toMatchObject(expected);
-  }
+  const error = await rejection(client.jobs.status(job), HostedSignatureError);
+
+  expect(error).toMatchObject({ reason: 'mismatch', attempts: 1 });
 });
 
 test('a service may sign for the millisecond of the request in another form of the timestamp', async () => {

@@ -1,5 +1,7 @@
 /** The command `doctor`. */
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { nodeHandler } from 'hosted-client/node';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { listening, receiving } from '../sandbox/running.js';
@@ -71,6 +73,31 @@ test.each<[string, Env, string]>([
     'HOSTED_APIKEY is not read: did you mean HOSTED_API_KEY?',
   ],
   [
+    'a key with an invisible character',
+    { HOSTED_API_KEY: 'sandbox-test\u200b-key' },
+    'HOSTED_API_KEY must not contain invisible characters',
+  ],
+  [
+    'a partner id in quotation marks',
+    { HOSTED_PARTNER_ID: '"085"' },
+    'HOSTED_PARTNER_ID must not be in quotation marks',
+  ],
+  [
+    'a URL that is a placeholder',
+    { HOSTED_SANDBOX_BASE_URL: 'https://<host>' },
+    'HOSTED_SANDBOX_BASE_URL must not be a placeholder',
+  ],
+  ['a file with Windows line ends', { HOSTED_LOG: 'warn\r' }, 'HOSTED_LOG must not end in a carriage return'],
+  [
+    'the own public key as that of the service',
+    {
+      HOSTED_API_KEY: undefined,
+      HOSTED_SECRET_KEY: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
+      HOSTED_SERVICE_PUBLIC_KEY: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+    },
+    'HOSTED_SERVICE_PUBLIC_KEY must be the public key that the service gave you: this is your own',
+  ],
+  [
     'a partner id that may have lost a zero',
     { HOSTED_PARTNER_ID: '85' },
     'HOSTED_PARTNER_ID has fewer than 3 digits: it may have lost a zero at its start',
@@ -84,9 +111,11 @@ test.each<[string, Env, string]>([
 });
 
 test.each([
-  ['a blank', (key: string) => `${key} `, 'HOSTED_API_KEY contains a space or a line end: copy it again'],
-  ['a line end', (key: string) => `${key}\n`, 'HOSTED_API_KEY contains a space or a line end: copy it again'],
+  ['a blank', (key: string) => `${key} `, 'HOSTED_API_KEY contains a blank: copy it again'],
+  ['a line end', (key: string) => `${key}\n`, 'HOSTED_API_KEY contains a blank: copy it again'],
   ['quotation marks', (key: string) => `"${key}"`, 'HOSTED_API_KEY is in quotation marks'],
+  ['typographic quotation marks', (key: string) => `“${key}”`, 'HOSTED_API_KEY contains typographic quotation marks'],
+  ['a line end as two characters', (key: string) => `${key}\\n`, 'HOSTED_API_KEY contains "\\n" as two characters'],
 ])('a key with %s is found, and not shown', async (_, write, message) => {
   const { env } = await account();
   const key = env.HOSTED_API_KEY ?? '';
@@ -96,6 +125,40 @@ test.each([
   expect(code).toBe(1);
   expect(report.findings).toContainEqual({ check: 'key', state: 'wrong', message: expect.stringContaining(message) });
   expect(messages).not.toContain(key);
+});
+
+// A public address to which no connection can be made.
+const remote = 'https://255.255.255.255';
+
+test.each([
+  ['sandbox-test-key', 'HOSTED_API_KEY is a key of the testing kit'],
+  ['planted', 'HOSTED_API_KEY has fewer than 16 characters'],
+])('a weak key towards a service elsewhere has a warning: %s', async (key, message) => {
+  const { env } = await account();
+
+  const elsewhere = await examine({ ...env, HOSTED_API_KEY: key, HOSTED_SANDBOX_BASE_URL: remote });
+  const here = await examine({ ...env, HOSTED_API_KEY: key });
+
+  const warning = { check: 'key', state: 'warning', message: expect.stringContaining(message) };
+  expect(elsewhere.report.findings).toContainEqual(warning);
+  expect(here.report.findings).not.toContainEqual(warning);
+  expect(elsewhere.messages).not.toContain(key);
+});
+
+test('a callback URL that a service elsewhere cannot reach has a warning', async () => {
+  const { env } = await account();
+  const { url } = await receiving(401, 401, 401);
+
+  const elsewhere = await examine({ ...env, HOSTED_SANDBOX_BASE_URL: remote }, '--callback', url);
+  const here = await examine(env, '--callback', url);
+
+  const warning = {
+    check: 'callback',
+    state: 'warning',
+    message: expect.stringMatching(/^the URL leads to this machine/),
+  };
+  expect(elsewhere.report.findings).toContainEqual(warning);
+  expect(here.report.findings).not.toContainEqual(warning);
 });
 
 test('a key that the service does not accept is found by the signed call', async () => {
@@ -298,10 +361,19 @@ test.each([
 
 test('an endpoint that does not respond exits 4', async () => {
   const { env } = await account();
-  const { code, states } = await examine(env, '--callback', 'http://127.0.0.1:9/callbacks?token=hidden');
+  // A port that nobody has: a server had it, and has ended.
+  const url = await new Promise<string>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(`http://127.0.0.1:${port}/callbacks?token=hidden`));
+    });
+  });
+
+  const { code, states, messages } = await examine(env, '--callback', url);
 
   expect(code).toBe(4);
   expect(states.at(-1)).toEqual(['callback', 'unreachable']);
+  expect(messages).toContain(`no response from ${new URL(url).origin} (ECONNREFUSED): start the server`);
 });
 
 test('a wrong use is named', async () => {

@@ -98,7 +98,23 @@ const badUrls: readonly [string, unknown][] = [
   ['a URL with a fragment', 'https://hosted.test/#planted'],
   ['a URL that ends in /v1', 'https://hosted.test/planted/v1'],
   ['a URL that ends in /v1/', new URL('https://hosted.test/v1/')],
+  ['a URL with a zero-width space in its host', 'https://sandbox.\u200bhosted.test'],
+  ['a URL with a byte order mark at its end', 'https://hosted.test\ufeff'],
+  ['a URL with a placeholder for its host', 'https://<planted>/gateway'],
+  ['a URL with a placeholder in its path', 'https://hosted.test/<planted>'],
+  ['a URL in quotation marks', '"https://hosted.test"'],
 ];
+
+// RFC 8032 §7.1, tests 1 and 2.
+const [seed, publicKey] = [
+  'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
+  '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+];
+const another = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
+const ownKey = ed25519({ secretKey: seed, servicePublicKey: publicKey });
+const whole = Buffer.concat([Buffer.from(seed, 'base64'), Buffer.from(publicKey, 'base64')]);
+const ownKeyAmongOthers = ed25519({ secretKey: whole, servicePublicKey: [another, publicKey] });
+const ownKeyPath = 'signer.servicePublicKey';
 
 type BadClient = [what: string, options: object, paths: readonly string[]];
 
@@ -107,6 +123,16 @@ const badClients: readonly BadClient[] = [
   ['a partner id that begins with a blank', { partnerId: ' 085' }, ['partnerId']],
   ['a partner id with a line end', { partnerId: '085\n' }, ['partnerId']],
   ['no partner id', { partnerId: undefined }, ['partnerId']],
+  ['a partner id in quotation marks', { partnerId: '"085"' }, ['partnerId']],
+  ['a partner id in typographic quotation marks', { partnerId: '“085”' }, ['partnerId']],
+  ['a partner id with a zero-width space', { partnerId: '085\u200b' }, ['partnerId']],
+  ['a partner id that is a placeholder', { partnerId: '<planted>' }, ['partnerId']],
+  ['a key with a soft hyphen', { apiKey: 'planted\u00adkey-planted' }, ['apiKey']],
+  ['a key that begins with a byte order mark', { apiKey: '\ufeffplanted-key-planted' }, ['apiKey']],
+  ['a key with a no-break space', { apiKey: 'planted\u00a0key-planted' }, ['apiKey']],
+  ['a key with a character that is drawn as nothing', { apiKey: 'planted\u3164key-planted' }, ['apiKey']],
+  ['a key that is a placeholder', { apiKey: '<planted-key>' }, ['apiKey']],
+  ['a key that is a variable of a shell', { apiKey: `\${PLANTED_KEY}` }, ['apiKey']],
   ['an empty key', { apiKey: '' }, ['apiKey']],
   ['a blank key', { apiKey: ' \t' }, ['apiKey']],
   ['a key with a line end', { apiKey: 'planted-key\n' }, ['apiKey']],
@@ -133,6 +159,13 @@ const badClients: readonly BadClient[] = [
     ['jobStatusBaseUrls.sandbox'],
   ],
   ['a default callback that is no URL', { defaultCallbackUrl: 'planted' }, ['defaultCallbackUrl']],
+  ['a default callback with a placeholder', { defaultCallbackUrl: 'https://<planted>/' }, ['defaultCallbackUrl']],
+  ['a signer with the own public key as that of the service', { apiKey: undefined, signer: ownKey }, [ownKeyPath]],
+  [
+    'a signer with the own public key as one of those of the service',
+    { apiKey: undefined, signer: ownKeyAmongOthers },
+    [ownKeyPath],
+  ],
   ['a timeout of 0', { timeoutMs: 0, totalTimeoutMs: 0 }, ['timeoutMs', 'totalTimeoutMs']],
   ['a clock whose sleep is no function', { clock: { now: () => 0, sleep: 5 } }, ['clock']],
   ['a negative maxResponseAgeMs', { maxResponseAgeMs: -1 }, ['maxResponseAgeMs']],
@@ -213,6 +246,22 @@ const mustBeFormat = 'must be "iso", "epoch-ms" or "epoch-s"';
 test.each<[path: string, value: unknown, message: string]>([
   ['partnerId', 85, 'must be a string: leading zeros are significant'],
   ['partnerId', '08 5', 'must be a string without blanks'],
+  ['partnerId', "'085'", 'must not be in quotation marks: remove them'],
+  ['partnerId', '<partner-id>', 'must not be a placeholder: put the value in its place'],
+  ['apiKey', 'a\u200bkey', 'must not contain invisible characters: type it, or copy it as plain text'],
+  ['apiKey', '{{ api_key }}', 'must not be a placeholder: put the value in its place'],
+  ['apiKey', `\${HOSTED_API_KEY}`, 'must not be a placeholder: put the value in its place'],
+  [
+    'baseUrls.sandbox',
+    'https://hosted\u2060.test',
+    'must not contain invisible characters: type it, or copy it as plain text',
+  ],
+  ['baseUrls.sandbox', 'https://$(HOST)', 'must not be a placeholder: put the value in its place'],
+  [
+    'defaultCallbackUrl',
+    'https://a.test/c\u00adb',
+    'must not contain invisible characters: type it, or copy it as plain text',
+  ],
   ['environment', 'staging', 'must be "sandbox" or "production"'],
   ['baseUrls.sandbox', 5, 'must be a string or a URL'],
   ['baseUrls.sandbox', 'planted', 'must be an absolute URL'],

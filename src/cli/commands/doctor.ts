@@ -4,12 +4,13 @@
  * @module
  */
 
+import { findCallbackUrlProblem } from '../../protocol/http-url.js';
 import type { Command } from '../command.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { checkEndpoint } from '../doctor/callback-endpoint.js';
 import type { Finding } from '../doctor/finding.js';
 import { checkAddress, checkCall, checkJobStatus } from '../doctor/service.js';
-import { checkVariables } from '../doctor/variables.js';
+import { checkVariables, type Setup } from '../doctor/variables.js';
 import { type Style, writeJsonLine, writeLine } from '../output.js';
 
 export const doctorCommand: Command = {
@@ -34,15 +35,17 @@ export const doctorCommand: Command = {
 };
 
 async function examine(callback: string | undefined, context: Context): Promise<readonly Finding[]> {
-  const findings = await examineService(context);
+  const setup = checkVariables(context);
+  const findings = await examineService(setup, context);
   if (callback === undefined) return findings;
+  const problem = setup.addresses && findCallbackUrlProblem(callback, setup.addresses.links);
+  if (problem) findings.push({ check: 'callback', state: 'warning', message: `the URL ${problem}` });
   const endpoint = await checkEndpoint(callback, context);
   // An endpoint that accepts forged callbacks is the worst problem, so it comes first.
   return endpoint.state === 'wrong' ? [endpoint, ...findings] : [...findings, endpoint];
 }
 
-async function examineService(context: Context): Promise<readonly Finding[]> {
-  const { findings, client, addresses } = checkVariables(context);
+async function examineService({ findings, client, addresses }: Setup, context: Context): Promise<Finding[]> {
   if (addresses === null) return [...findings, skip('address', 'because the variable with the URL is not right')];
   const reached = await checkAddress(addresses.links, context);
   const all = [...findings, ...reached];

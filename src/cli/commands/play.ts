@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isLoopback } from '../../protocol/http-url.js';
 import { outcomeNames } from '../../sandbox/outcomes.js';
 import { describeChoice, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
@@ -38,13 +39,11 @@ export const playCommand: Command = {
   },
 };
 
-const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
 // The URL in the variables is used only if it is on this machine, because the real service cannot play outcomes.
 function findOrigin({ env }: Context, environment: string): string {
   const given = env[`HOSTED_${environment.toUpperCase()}_BASE_URL`];
   const url = given === undefined ? null : URL.parse(given);
-  return url !== null && loopback.test(url.hostname) ? url.origin : 'http://127.0.0.1:4085';
+  return url !== null && isLoopback(url.hostname) ? url.origin : 'http://127.0.0.1:4085';
 }
 
 async function post(url: string, body: object, { signal }: Context) {

@@ -6,7 +6,10 @@
 
 import { type HostedClient, isHostedError } from '../../index.js';
 import { environments } from '../../options.js';
+import { isPublicUrl } from '../../protocol/http-url.js';
+import { findKeyWarnings } from '../../signing/keys.js';
 import { findSimilarName } from '../../validation/did-you-mean.js';
+import { isHttpUrl } from '../arguments.js';
 import { type Context, createClient } from '../context.js';
 import type { Finding } from './finding.js';
 
@@ -40,26 +43,23 @@ export interface Addresses {
 
 /** Checks the variables, and creates a client from them. */
 export function checkVariables(context: Context): Setup {
-  const findings = [...findMisspelt(context), ...checkKeys(context), ...checkPartner(context)];
+  const addresses = readAddresses(context);
+  const isPublic = addresses !== null && isPublicUrl(addresses.links);
+  const findings = [...findMisspelt(context), ...checkKeys(context, isPublic), ...checkPartner(context)];
+  // The findings say what the client would log.
+  const quiet = { ...context, stderr: { write: () => undefined } };
+  let client: HostedClient | null = null;
+  let first: Finding;
   try {
     // The client does not retry, because doctor reports the first response.
-    const client = createClient(context, { maxRetries: 0, timeoutMs: 15_000, totalTimeoutMs: 20_000 });
-    const message = `set and well formed, for ${client.environment}`;
-    return {
-      findings: [{ check: 'variables', state: 'well', message }, ...findings],
-      client,
-      addresses: readAddresses(context),
-    };
+    client = createClient(quiet, { maxRetries: 0, timeoutMs: 15_000, totalTimeoutMs: 20_000 });
+    first = { check: 'variables', state: 'well', message: `set and well formed, for ${client.environment}` };
   } catch (error) {
     const issues = isHostedError(error) && error.code === 'config' ? error.issues : [];
     const wrong = issues.map(({ path, message }) => `${toVariable(path, context)} ${message}`);
-    const message = wrong.length > 0 ? wrong.join('; ') : 'cannot be read';
-    return {
-      findings: [{ check: 'variables', state: 'wrong', message }, ...findings],
-      client: null,
-      addresses: readAddresses(context),
-    };
+    first = { check: 'variables', state: 'wrong', message: wrong.join('; ') || 'cannot be read' };
   }
+  return { findings: [first, ...findings], client, addresses };
 }
 
 /** Returns the name of the variable that sets an option. */
@@ -71,6 +71,7 @@ export function toVariable(path: string, { env }: Context): string {
     apiKey: 'HOSTED_API_KEY',
     secretKey: 'HOSTED_SECRET_KEY',
     servicePublicKey: 'HOSTED_SERVICE_PUBLIC_KEY',
+    signer: 'HOSTED_SERVICE_PUBLIC_KEY',
     environment: 'HOSTED_ENVIRONMENT',
     baseUrls: `HOSTED_${name}_BASE_URL`,
     jobStatusBaseUrls: `HOSTED_${name}_JOB_STATUS_BASE_URL`,
@@ -88,19 +89,13 @@ function findMisspelt({ env }: Context): readonly Finding[] {
   });
 }
 
-function checkKeys({ env }: Context): readonly Finding[] {
+function checkKeys({ env }: Context, isPublic: boolean): readonly Finding[] {
   const given = keyNames.filter((name) => env[name]);
-  const problems = given.flatMap((name): readonly Finding[] => {
-    const key = env[name] ?? '';
-    if (/\s/.test(key)) {
-      const message = `${name} contains a space or a line end: copy it again`;
-      return [{ check: 'key', state: 'wrong', message }];
-    }
-    if (/^(["'`]).*\1$/s.test(key)) {
-      const message = `${name} is in quotation marks, which count as part of the key: remove them`;
-      return [{ check: 'key', state: 'wrong', message }];
-    }
-    return [];
+  const warningsOf = (name: string) =>
+    findKeyWarnings(env[name] ?? '').map(({ kind, message }) => ({ kind, message: `${name} ${message}` }));
+  const problems = given.flatMap(warningsOf).flatMap(({ kind, message }): Finding[] => {
+    if (kind === 'copied') return [{ check: 'key', state: 'wrong', message }];
+    return isPublic ? [{ check: 'key', state: 'warning', message }] : [];
   });
   if (problems.length > 0 || given.length === 0) return problems;
   return [{ check: 'key', state: 'well', message: 'without spaces, line ends and quotation marks' }];
@@ -118,8 +113,4 @@ function readAddresses({ env }: Context): Addresses | null {
   const links = env[`HOSTED_${name}_BASE_URL`];
   const jobs = env[`HOSTED_${name}_JOB_STATUS_BASE_URL`] || links;
   return isHttpUrl(links) && isHttpUrl(jobs) ? { links, jobs } : null;
-}
-
-function isHttpUrl(text: string | undefined): text is string {
-  return text !== undefined && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }

@@ -1,0 +1,25 @@
+/**
+ * Finds what cannot be right in a value that was pasted into a configuration. A message shows no part of the value.
+ *
+ * @module
+ */
+
+// Control and format characters, blanks other than a space, and characters that are drawn as nothing.
+const invisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+
+/** `<api-key>`, `${API_KEY}`, `$(API_KEY)` and `{{ api_key }}`, alone or as a part of a URL. */
+const placeholder = /^(?:https?:\/\/\S*)?(?:<[a-z][\w .-]*>|\$\{\w+\}|\$\(\w+\)|\{\{ ?[\w.]+ ?\}\})(?:[/.:]\S*)?$/i;
+
+const quoted = /^(["'`“‘„«]).*["'`”’“»]$/s;
+
+/** Says what cannot be right in a key, an id or a URL; null if nothing is found. */
+export function findPastedProblem(value: string): string | null {
+  if (invisible.test(value)) return 'must not contain invisible characters: type it, or copy it as plain text';
+  if (placeholder.test(value)) return 'must not be a placeholder: put the value in its place';
+  return null;
+}
+
+/** The same for an id or a URL, which cannot be in quotation marks. A key could be. */
+export function findPastedProblemOfPlain(value: string): string | null {
+  return findPastedProblem(value) ?? (quoted.test(value) ? 'must not be in quotation marks: remove them' : null);
+}
