@@ -88,7 +88,7 @@ interface SandboxOptions {
   /**
    * The base URL of each environment. The URL of the chosen environment is required. It must be `https`, or `http` on
    * loopback. The client keeps the path of the URL, and adds the version (`/v1`) to it. Environment variables can make
-   * the platform's fetch send `http` requests through a proxy. In this case, an `http` URL is rejected: add its host to
+   * the platform's fetch send requests through a proxy. In this case, a URL on loopback is rejected: add its host to
    * `NO_PROXY`.
    */
   baseUrls: {

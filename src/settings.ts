@@ -227,13 +227,16 @@ function findConflicts({
   return issues;
 }
 
-// http is allowed only on loopback. Through a proxy, the signature would travel over the network, and others could read
-// it. A custom fetch may connect in any way, so it is not checked.
+// A proxy would look for a service on its own machine. With http, which is allowed only on loopback, others could also
+// read the signature on the way. A custom fetch may connect in any way, so it is not checked.
 function findProxyIssues(checked: CheckedOptions | undefined): readonly Issue[] {
   if (!checked || (checked.fetch !== undefined && checked.fetch !== globalThis.fetch)) return [];
   const { environment = 'sandbox', baseUrls, jobStatusBaseUrls } = checked;
   return Object.entries({ baseUrls, jobStatusBaseUrls })
-    .filter(([, urls]) => urls?.[environment]?.startsWith('http:') && usesEnvProxy(urls[environment]))
+    .filter(([, urls]) => {
+      const url = urls?.[environment];
+      return url && isLoopback(new URL(url).hostname) && usesEnvProxy(url);
+    })
     .map(([name]) => ({ path: `${name}.${environment}`, message: mustNotBeProxied }));
 }
 
@@ -243,7 +246,7 @@ const mustHaveOneKey = 'must not be given together with "signer": leave out one 
 const mustNotBeOwn = 'must be the public key that the service gave you: this is your own, which belongs to "secretKey"';
 
 const mustNotBeProxied =
-  'is an http URL, and an environment variable sets a proxy for it: add its host to NO_PROXY, or use https';
+  'leads to this machine, but an environment variable sets a proxy for it: add its host to NO_PROXY';
 
 function baseUrlProblemOf(url: URL): string | null {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname)))

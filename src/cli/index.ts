@@ -17,6 +17,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const { env, stdout, stderr } = process;
 
+// What goes to this machine must not go to a proxy. Node reads this variable at each request.
+const excepted = env.no_proxy ?? env.NO_PROXY ?? '';
+if (excepted !== '*') env.NO_PROXY = env.no_proxy = `localhost,127.0.0.1,[::1],${excepted}`;
+
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` closes the pipe after the first lines.
   if (error.code === 'EPIPE') return interruption.abort(error);

@@ -1,5 +1,5 @@
 /**
- * Detects whether the platform's fetch would send plain http through a proxy named in environment variables. Deno and
+ * Detects whether the platform's fetch would send a request through a proxy named in environment variables. Deno and
  * Bun always use such a proxy. Node uses it only with `--use-env-proxy` or `NODE_USE_ENV_PROXY=1`. The runtimes read
  * `NO_PROXY` differently. An exception in `NO_PROXY` counts only if tests have shown that the runtime applies it. If
  * this file applied an exception that the runtime does not apply, the proxy could read a request's signature.
@@ -17,16 +17,23 @@ export interface ProcessFacts {
   readonly execArgv: readonly string[];
 }
 
-/** Whether a request to this http URL would go through a proxy; false if the platform has no `process`. */
+/** Whether a request to this URL would go through a proxy; false if the platform has no `process`. */
 export function usesEnvProxy(url: string, facts: ProcessFacts | null = readProcessFacts()): boolean {
-  if (facts === null || !hasProxy(facts)) return false;
-  return !isExcepted(new URL(url), facts);
+  const to = new URL(url);
+  return facts !== null && hasProxy(to, facts) && !isExcepted(to, facts);
 }
 
-function hasProxy(facts: ProcessFacts): boolean {
+function hasProxy({ protocol }: URL, facts: ProcessFacts): boolean {
   const { runtime, read } = facts;
-  if (runtime === 'node') return isEnabledInNode(facts) && Boolean(read('http_proxy') ?? read('HTTP_PROXY'));
-  return ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'].some((name) => Boolean(read(name)));
+  const isSet = (...names: readonly string[]) => names.some((name) => Boolean(read(name)));
+  const own = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  if (runtime !== 'node') return isSet(...own, 'all_proxy', 'ALL_PROXY');
+  if (!isEnabledInNode(facts)) return false;
+  // A variable in lower case counts even if it is empty. Without a proxy for https, Node uses that for http.
+  const isSetInNode = (lower: string, upper: string) => Boolean(read(lower) ?? read(upper));
+  return (
+    isSetInNode('http_proxy', 'HTTP_PROXY') || (protocol === 'https:' && isSetInNode('https_proxy', 'HTTPS_PROXY'))
+  );
 }
 
 /** Whether Node's fetch uses the proxy that environment variables name. */
@@ -37,7 +44,7 @@ export function isEnabledInNode({ read, execArgv }: ProcessFacts): boolean {
   return last === undefined ? read('NODE_USE_ENV_PROXY') === '1' : last === '--use-env-proxy';
 }
 
-function isExcepted({ hostname, port }: URL, { runtime, read }: ProcessFacts): boolean {
+function isExcepted({ hostname, port, protocol }: URL, { runtime, read }: ProcessFacts): boolean {
   if (runtime === 'deno') {
     // Deno's `NO_PROXY` has host names in lower case, without ports, separated by commas.
     const entries = (read('NO_PROXY') ?? read('no_proxy') ?? '').split(',').map((entry) => entry.trim());
@@ -45,7 +52,8 @@ function isExcepted({ hostname, port }: URL, { runtime, read }: ProcessFacts): b
   }
   const excepted = (read('no_proxy') ?? read('NO_PROXY') ?? '').toLowerCase();
   const entries = excepted.split(/[,\s]/);
-  return excepted === '*' || entries.includes(hostname) || entries.includes(`${hostname}:${port || '80'}`);
+  const defaultPort = protocol === 'https:' ? '443' : '80';
+  return excepted === '*' || entries.includes(hostname) || entries.includes(`${hostname}:${port || defaultPort}`);
 }
 
 /** Reads the facts of this process; null if the platform has no `process`. */

@@ -42,6 +42,8 @@ test('from a sandbox to a job, each command in a process of its own', async () =
     HOSTED_PARTNER_ID: partnerId,
     HOSTED_API_KEY: apiKeys.sandbox,
     HOSTED_SANDBOX_BASE_URL: baseUrls.sandbox,
+    // Nothing listens there, and what goes to this machine must not go there.
+    ...{ NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: 'a.test' },
   };
   const run = async (...args: readonly string[]) => {
     const { code, streams } = launch([...args, '--json'], env);

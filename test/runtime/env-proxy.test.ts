@@ -1,4 +1,4 @@
-// Plain http to this machine is not sent through a proxy that the environment names.
+// What goes to this machine is not sent through a proxy that the environment names.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -72,6 +72,28 @@ test.each(exceptions)('with NO_PROXY=%j, what Node sends to a proxy is found', a
   await agent.close();
   const plain = ['*', 'LOCALHOST', ',,localhost,', '127.0.0.1,localhost,[::1]', '127.0.0.1:PORT', 'a.test 127.0.0.1'];
   if (plain.includes(noProxy)) expect(found).toContain(false);
+});
+
+const https = (variables: Variables) => usesEnvProxy('https://127.0.0.1:8443', factsOf('node', variables));
+
+test.each<[Variables, boolean]>([
+  [{ ...inNode, HTTP_PROXY: '', HTTPS_PROXY: proxyUrl }, true],
+  // Without a proxy for https, Node takes the one for http.
+  [inNode, true],
+  [{ ...inNode, NO_PROXY: '127.0.0.1:8443' }, false],
+  [{ HTTPS_PROXY: proxyUrl }, false],
+  [{ NODE_USE_ENV_PROXY: '1' }, false],
+])('with %j, https is sent to a proxy: %j', async (variables, expected) => {
+  expect(https(variables)).toBe(expected);
+});
+
+test('https in Bun and Deno has a proxy of its own', () => {
+  for (const runtime of ['bun', 'deno'] as const) {
+    const found = [{ HTTPS_PROXY: proxyUrl }, { ALL_PROXY: proxyUrl }, { HTTP_PROXY: proxyUrl }].map((variables) =>
+      usesEnvProxy('https://localhost', factsOf(runtime, variables)),
+    );
+    expect(found).toEqual([true, true, false]);
+  }
 });
 
 // What was seen of the others: Bun 1.4.5 and Deno 2.9.5 ------------------------
@@ -206,6 +228,7 @@ test('a client of http on loopback is refused where a proxy would be sent its re
 
 test.each<[string, Partial<HostedClientOptions>]>([
   ['the platform’s fetch, given by name', { fetch: globalThis.fetch }],
+  ['https on loopback', { baseUrls: { sandbox: 'https://127.0.0.1:4085' } }],
   [
     'job status on loopback',
     { baseUrls: { sandbox: 'https://a.test' }, jobStatusBaseUrls: { sandbox: 'http://localhost:1' } },
@@ -221,7 +244,7 @@ test.each<[string, Partial<HostedClientOptions>, Variables]>([
   ['NO_PROXY excepts the host', {}, { NO_PROXY: '127.0.0.1' }],
   ['there is no proxy', {}, { HTTP_PROXY: '' }],
   ['Node was not told to use it', {}, { NODE_USE_ENV_PROXY: '' }],
-  ['the base URL is https', { baseUrls: { sandbox: 'https://127.0.0.1:4085' } }, {}],
+  ['the base URL is of another machine', { baseUrls: { sandbox: 'https://sandbox.hosted.test' } }, {}],
   ['fetch is the caller’s own', { fetch: async () => new Response('{}') }, {}],
   [
     'the environment is another one',
