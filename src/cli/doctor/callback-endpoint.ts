@@ -7,6 +7,7 @@
 
 import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
+import { reasonOf } from './service.js';
 
 const noOne = 'hosted-client-doctor';
 
@@ -29,9 +30,9 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
     if (isAccepted(forgedStatus)) return createAccepted('a forged', forgedStatus, origin);
     const finding = judge(unsignedStatus, forgedStatus, origin);
     return finding.state === 'well' ? await checkSize(url, forged, context, finding) : finding;
-  } catch {
+  } catch (error) {
     context.signal.throwIfAborted();
-    const message = `no response from ${origin}: start the server that receives callbacks, or correct --callback`;
+    const message = `no response from ${origin}${reasonOf(error)}: start the server that receives callbacks, or correct --callback`;
     return { check: 'callback', state: 'unreachable', message };
   }
 }

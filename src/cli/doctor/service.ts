@@ -62,7 +62,7 @@ function checkClock(headers: Headers, { from, to }: { from: number; to: number }
 /**
  * The reason with a blank before it, such as ` (ECONNREFUSED)` or ` within ten seconds`; empty if no reason is known.
  */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const cause: unknown = Object(error).cause;
   const code: unknown = Object(cause).code;
   if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(code)) return ` (${code})`;
