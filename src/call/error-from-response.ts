@@ -25,6 +25,7 @@ import {
   type CodeMeaning,
 } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
+import { isLoopback } from '../protocol/http-url.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import { keyWarningsOf } from '../signing/hmac-sha256.js';
 import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
@@ -71,19 +72,20 @@ export function createServiceError(received: Received, properties: Properties | 
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
 
   const { environment, otherEnvironments } = shared.settings;
+  const page = pageOfSandbox(received);
   switch (meaning) {
     case 'rate_limit': {
       const why = retryable
         ? 'the service has received too many requests'
         : 'the service blocks this ID number, and waiting does not change that';
-      return new HostedRateLimitError(`${why} (${said})`, error, facts);
+      return new HostedRateLimitError(`${why} (${said})${page}`, error, facts);
     }
     case 'authentication': {
       const others = otherEnvironments.map((name) => `, not of ${name}`).join('');
       const keys = `check that partner id and key are those of the ${environment} environment${others}`;
       const hints = explainRejection(received);
       const why = [`the service does not accept the signature (${said})`, keys, ...hints].join('; ');
-      return new HostedAuthenticationError(why, error, facts);
+      return new HostedAuthenticationError(`${why}${page}`, error, facts);
     }
     case 'not_found': {
       const what =
@@ -92,16 +94,16 @@ export function createServiceError(received: Received, properties: Properties | 
           : `such ${operation.name === 'jobs.status' ? 'job' : 'link'}`;
       const isPage = isWebPage(headers) && serviceCode === null;
       const why = isPage ? describeWebPage(attempt) : `the ${environment} environment knows no ${what}`;
-      return new HostedNotFoundError(`${why} (${said})`, error, facts);
+      return new HostedNotFoundError(`${why} (${said})${page}`, error, facts);
     }
     case 'timeout': {
       const limit = { phase: 'attempt', timeoutMs: null, retryAfterMs } as const;
-      return new HostedTimeoutError(`the service timed out (${said})`, limit, facts);
+      return new HostedTimeoutError(`the service timed out (${said})${page}`, limit, facts);
     }
     case 'server':
-      return new HostedServerError(`the service failed (${said})`, error, facts);
+      return new HostedServerError(`the service failed (${said})${page}`, error, facts);
     case 'api':
-      return new HostedApiError(`the service rejected the request (${said})`, error, facts);
+      return new HostedApiError(`the service rejected the request (${said})${page}`, error, facts);
   }
 }
 
@@ -128,6 +130,16 @@ function explainRejection({ response, attempt }: Received): readonly string[] {
     hints.push(`${page}: a proxy or gateway may have sent it in place of the service`);
   }
   return [...hints, adviceToDiagnose];
+}
+
+/** The hint of a sandbox on this machine: a code, and the page of its console about the request. */
+const sandboxHint = /^\w{1,40}; (http:\/\/[\w.:[\]]{1,60}\/console\/requests\/\d{1,16})$/;
+
+/** Names the page that explains the response, if a sandbox on this machine sent it; otherwise empty. */
+function pageOfSandbox({ response, attempt }: Received): string {
+  const [, page = ''] = sandboxHint.exec(response.headers.get('x-sandbox-hint') ?? '') ?? [];
+  const isLocal = [originOf(attempt.call), page].every((url) => isLoopback(URL.parse(url)?.hostname ?? ''));
+  return isLocal ? `; ${page} explains it` : '';
 }
 
 /** Whether a response is a web page. A gateway or another server may send a web page. */

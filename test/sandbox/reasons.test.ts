@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import type { MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
+import { clientOf, rejection } from '../support/fake-fetch.js';
 import { running, runningLink, write } from './running.js';
 
 /** Signs a body by hand, as a partner does. */
@@ -122,4 +123,46 @@ test('a record has only the beginning of a long id', async () => {
   await fetch(`${sandbox.baseUrls.sandbox}/v1/job_status`, { method: 'POST', body });
 
   expect(sandbox.requests[0]?.job).toEqual({ userId: 'u'.repeat(1_000), jobId: 'j'.repeat(1_000) });
+});
+
+test('an error of the client ends with the page that explains the response', async () => {
+  const { sandbox, client } = await running();
+  const wrongKey = client.withOptions({ apiKey: 'another-key-0a1b2c3d' });
+  const failing = async (fault: MockFault) => {
+    sandbox.service.sandbox.failNext('links.get', fault);
+    return rejection(client.links.get('none', { maxRetries: 0 }));
+  };
+
+  const errors = [
+    await rejection(client.links.get('none')),
+    await rejection(wrongKey.links.list()),
+    await failing({ kind: 'status', status: 429 }),
+    await failing({ kind: 'status', status: 500 }),
+    await failing({ kind: 'status', status: 408 }),
+    await failing({ kind: 'status', status: 418 }),
+  ];
+
+  const pages = errors.map(({ message }) => message.split('; ').at(-1));
+  expect(pages).toEqual(errors.map((_, index) => `${sandbox.origin}/console/requests/${index + 1} explains it`));
+});
+
+const page = 'http://127.0.0.1:4085/console/requests/12';
+
+test.each([
+  ['http://127.0.0.1:9', `404; ${page}`, true],
+  ['http://localhost:9', `fault_status; ${page}`, true],
+  ['https://sandbox.hosted.test', `404; ${page}`, false],
+  ['http://127.0.0.1:9', '404; http://planted.test/console/requests/12', false],
+  ['http://127.0.0.1:9', `404; ${page}/planted`, false],
+  ['http://127.0.0.1:9', `planted text; ${page}`, false],
+  ['http://127.0.0.1:9', `404; javascript:${page}`, false],
+  ['http://127.0.0.1:9', page, false],
+])('at %s, the hint %j is shown: %j', async (sandbox, hint, isShown) => {
+  const response = new Response('{"code":"2215"}', { status: 404, headers: { 'x-sandbox-hint': hint } });
+  const { client } = clientOf(response, { baseUrls: { sandbox }, maxRetries: 0 });
+
+  const { message } = await rejection(client.links.get('ref-1'));
+
+  expect(message.endsWith(`; ${page} explains it`)).toBe(isShown);
+  expect(message).not.toContain('planted');
 });
