@@ -243,25 +243,25 @@ test.each<[string, unknown]>([
 
 const mustBeFormat = 'must be "iso", "epoch-ms" or "epoch-s"';
 
+const mustBeVisible = 'must not contain invisible characters: type it, or copy it as plain text';
+const mustBeReplaced = 'must not be a placeholder: put the value in its place';
+const mustBeThere = 'must not be the text of a value that is not there: set what it is made from';
+
 test.each<[path: string, value: unknown, message: string]>([
   ['partnerId', 85, 'must be a string: leading zeros are significant'],
   ['partnerId', '08 5', 'must be a string without blanks'],
   ['partnerId', "'085'", 'must not be in quotation marks: remove them'],
-  ['partnerId', '<partner-id>', 'must not be a placeholder: put the value in its place'],
-  ['apiKey', 'a\u200bkey', 'must not contain invisible characters: type it, or copy it as plain text'],
-  ['apiKey', '{{ api_key }}', 'must not be a placeholder: put the value in its place'],
-  ['apiKey', `\${HOSTED_API_KEY}`, 'must not be a placeholder: put the value in its place'],
-  [
-    'baseUrls.sandbox',
-    'https://hosted\u2060.test',
-    'must not contain invisible characters: type it, or copy it as plain text',
-  ],
-  ['baseUrls.sandbox', 'https://$(HOST)', 'must not be a placeholder: put the value in its place'],
-  [
-    'defaultCallbackUrl',
-    'https://a.test/c\u00adb',
-    'must not contain invisible characters: type it, or copy it as plain text',
-  ],
+  ['partnerId', 'undefined', mustBeThere],
+  ['apiKey', 'null', mustBeThere],
+  ['defaultCallbackUrl', 'undefined/callbacks', mustBeThere],
+  ['baseUrls.sandbox', 'https://[object Object]/', mustBeThere],
+  ['partnerId', '<partner-id>', mustBeReplaced],
+  ['apiKey', 'a\u200bkey', mustBeVisible],
+  ['apiKey', '{{ api_key }}', mustBeReplaced],
+  ['apiKey', `\${HOSTED_API_KEY}`, mustBeReplaced],
+  ['baseUrls.sandbox', 'https://hosted\u2060.test', mustBeVisible],
+  ['baseUrls.sandbox', 'https://$(HOST)', mustBeReplaced],
+  ['defaultCallbackUrl', 'https://a.test/c\u00adb', mustBeVisible],
   ['environment', 'staging', 'must be "sandbox" or "production"'],
   ['baseUrls.sandbox', 5, 'must be a string or a URL'],
   ['baseUrls.sandbox', 'planted', 'must be an absolute URL'],
