@@ -43,30 +43,32 @@ export function readEnvironment(
   env: object | undefined,
 ): HostedClientOptions {
   const variables = env ?? (globalThis as { process?: { env?: object } }).process?.env ?? {};
-  const unreadable: Issue[] = [];
+  const unusable: Issue[] = [];
   const read = (name: string) => {
     try {
       const value = readProperty(variables, name) as string | undefined;
       if (typeof value === 'string' && value.endsWith('\r'))
-        unreadable.push({ path: name, message: mustHaveUnixLineEnds });
+        unusable.push({ path: name, message: mustHaveUnixLineEnds });
       return value;
     } catch {
       // The thrown value is not shown, because it may contain a secret.
-      unreadable.push({ path: name, message: 'must be a variable that can be read' });
+      unusable.push({ path: name, message: 'must be a variable that can be read' });
       return undefined;
     }
   };
+  const keys: Options = given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {};
+  if (keys.apiKey && keys.signer) unusable.push({ path: 'HOSTED_API_KEY', message: mustBeAlone });
   const options: Options = {
     ...noOptions,
     partnerId: read('HOSTED_PARTNER_ID'),
     environment: read('HOSTED_ENVIRONMENT') || 'sandbox',
     baseUrls: urlsOf(read, 'BASE_URL'),
     jobStatusBaseUrls: urlsOf(read, 'JOB_STATUS_BASE_URL'),
-    ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
+    ...keys,
     logger: loggerOf(read('HOSTED_LOG') || 'warn'),
     ...given,
   };
-  const issues = unreadable.length > 0 ? unreadable : findMissing(options, env === undefined);
+  const issues = unusable.length > 0 ? unusable : findMissing(options, env === undefined);
   if (issues.length > 0) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return options as unknown as HostedClientOptions;
 }
@@ -75,6 +77,9 @@ const adviceForBuilds = ' (a build without secrets, such as "next build", needs 
 
 const mustHaveUnixLineEnds =
   'must not end in a carriage return: the file that sets it has Windows line ends (CRLF), so save it with LF';
+
+const mustBeAlone =
+  'must not be set together with HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY: remove one of the two';
 
 /** Reads an environment variable. */
 type Read = (name: string) => string | undefined;
@@ -108,11 +113,12 @@ function urlsOf(read: Read, kind: 'BASE_URL' | 'JOB_STATUS_BASE_URL'): Partial<R
 }
 
 // `settings.ts` checks these options again. They are also checked here, so that messages name the variables.
-function findMissing(
-  { partnerId, apiKey, signer, environment, baseUrls, logger }: Options,
-  isOfProcess: boolean,
-): readonly Issue[] {
+function findMissing(options: Options, isOfProcess: boolean): readonly Issue[] {
+  const { partnerId, apiKey, signer, environment, baseUrls, logger } = options;
   const issues: Issue[] = [];
+  // The variables were passed in place of the options.
+  const misplaced = Object.keys(options).find((name) => name.startsWith('HOSTED_'));
+  if (misplaced !== undefined) return [{ path: misplaced, message: 'must be in "env": fromEnv({}, { env })' }];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
   if (!apiKey && !signer) {
     const message = 'must be set, or HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY must both be set in its place';
@@ -122,7 +128,10 @@ function findMissing(
   if (name === undefined) {
     issues.push({ path: 'HOSTED_ENVIRONMENT', message: `must be ${oneOfEnvironments}` });
   } else if (!readProperty(Object(baseUrls), name)) {
-    issues.push({ path: `HOSTED_${name.toUpperCase()}_BASE_URL`, message: `must be set, such as ${exampleUrl(name)}` });
+    const other = environments.find((each) => readProperty(Object(baseUrls), each));
+    const instead = other ? `; or set HOSTED_ENVIRONMENT to ${other}, whose URL is set` : '';
+    const message = `must be set, such as ${exampleUrl(name)}${instead}`;
+    issues.push({ path: `HOSTED_${name.toUpperCase()}_BASE_URL`, message });
   }
   // The value is not shown, because it may be a key that was put into the wrong variable.
   if (!logger) issues.push({ path: 'HOSTED_LOG', message: `must be ${oneOfLogLevels}` });

@@ -137,6 +137,36 @@ describe('env', () => {
     expect(String(thrownBy(() => HostedClient.fromEnv({}, { env: {} })))).not.toContain(lazily);
   });
 
+  test.each<[string, object, string, string]>([
+    [
+      'the URL of the other environment alone',
+      { HOSTED_SANDBOX_BASE_URL: '', HOSTED_PRODUCTION_BASE_URL: production.baseUrl },
+      'HOSTED_SANDBOX_BASE_URL',
+      'or set HOSTED_ENVIRONMENT to production, whose URL is set',
+    ],
+    [
+      'keys of both kinds',
+      {
+        HOSTED_SECRET_KEY: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
+        HOSTED_SERVICE_PUBLIC_KEY: 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=',
+      },
+      'HOSTED_API_KEY',
+      'must not be set together with HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY',
+    ],
+  ])('with %s, the error names the variables', (_what, changed, path, message) => {
+    const error = thrownBy(() => HostedClient.fromEnv({}, { env: { ...variables, ...changed } }));
+
+    expect(error).toMatchObject({ issues: [{ path, message: expect.stringContaining(message) }] });
+  });
+
+  test('is named where the variables are passed in place of the options', () => {
+    const error = thrownBy(() => HostedClient.fromEnv(variables as never));
+
+    expect(error).toMatchObject({
+      issues: [{ path: 'HOSTED_PARTNER_ID', message: 'must be in "env": fromEnv({}, { env })' }],
+    });
+  });
+
   test('gives job status a URL of its own', async () => {
     const urls: string[] = [];
     const fetch = async (url: string) => {
