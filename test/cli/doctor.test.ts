@@ -327,6 +327,22 @@ test('an endpoint with callbacks.handler() is well', async () => {
   });
 });
 
+test('an endpoint that rejects everything, as a login or a CSRF protection does, has a warning', async () => {
+  const { env } = await account();
+  const { url } = await receiving(403, 403, 403);
+
+  const { code, report } = await examine(env, '--callback', url);
+
+  expect(code).toBe(0);
+  expect(report.findings.at(-1)).toMatchObject({
+    check: 'callback',
+    state: 'warning',
+    message: expect.stringMatching(
+      /\(status 403 and 403\), but not as callbacks\.handler\(\) does: if a login, a CSRF/,
+    ),
+  });
+});
+
 test.each([
   ['forged', [401, 200], [false, false, false]],
   ['large forged', [401, 401, 200], [false, false, true]],

@@ -23,13 +23,13 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
   const timestamp = new Date(nowOf(context)).toISOString();
   const forged = { timestamp, signature: createSignature() };
   try {
-    const unsignedStatus = await post(url, {}, context);
+    const unsigned = await post(url, {}, context);
     // An accepted callback is reported at once, because the next callback may get no response.
-    if (isAccepted(unsignedStatus)) return createAccepted('an unsigned', unsignedStatus, origin);
-    const forgedStatus = await post(url, forged, context);
-    if (isAccepted(forgedStatus)) return createAccepted('a forged', forgedStatus, origin);
-    const finding = judge(unsignedStatus, forgedStatus, origin);
-    return finding.state === 'well' ? await checkSize(url, forged, context, finding) : finding;
+    if (isAccepted(unsigned.status)) return createAccepted('an unsigned', unsigned.status, origin);
+    const answer = await post(url, forged, context);
+    if (isAccepted(answer.status)) return createAccepted('a forged', answer.status, origin);
+    const finding = judge(unsigned.status, answer, origin);
+    return finding.state === 'wrong' ? finding : await checkSize(url, forged, context, finding);
   } catch (error) {
     context.signal.throwIfAborted();
     const message = `no response from ${origin}${reasonOf(error)}: start the server that receives callbacks, or correct --callback`;
@@ -42,7 +42,7 @@ async function checkSize(url: string, forged: object, context: Context, finding:
   const { origin } = new URL(url);
   const picture = { ...forged, Photo: 'A'.repeat(largestBytes) };
   // A server may close the connection before it has read the body.
-  const status = await post(url, picture, context).catch(() => null);
+  const { status } = await post(url, picture, context).catch(() => ({ status: null }));
   context.signal.throwIfAborted();
   if (status !== null && isAccepted(status)) return createAccepted('a large forged', status, origin);
   if (status !== null && rejecting.has(status)) return finding;
@@ -69,16 +69,20 @@ function createAccepted(kind: string, status: number, origin: string): Finding {
  */
 const rejecting = new Set([400, 401, 403, 422]);
 
-function judge(unsigned: number, forged: number, origin: string): Finding {
-  const odd = [unsigned, forged].find((status) => !rejecting.has(status));
+function judge(unsigned: number, forged: Awaited<ReturnType<typeof post>>, origin: string): Finding {
+  const odd = [unsigned, forged.status].find((status) => !rejecting.has(status));
   if (odd === undefined) {
-    const message = `${origin} rejects unsigned and forged callbacks (status ${unsigned} and ${forged})`;
-    return { check: 'callback', state: 'well', message };
+    const message = `${origin} rejects unsigned and forged callbacks (status ${unsigned} and ${forged.status})`;
+    if (forged.isOfHandler) return { check: 'callback', state: 'well', message };
+    return { check: 'callback', state: 'warning', message: `${message}, ${unlikeHandler}` };
   }
   const advice = adviceOf(odd);
   const message = `${origin} responds to an unsigned or forged callback with status ${odd}: ${advice}`;
   return { check: 'callback', state: 'wrong', message };
 }
+
+const unlikeHandler =
+  'but not as callbacks.handler() does: if a login, a CSRF protection or a firewall in front of it responded, it rejects genuine callbacks, too';
 
 function adviceOf(status: number): string {
   if (status === 404 || status === 405) return 'is this the URL that receives callbacks?';
@@ -93,7 +97,7 @@ function createSignature(): string {
   return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))));
 }
 
-async function post(url: string, signed: object, { signal }: Context): Promise<number> {
+async function post(url: string, signed: object, { signal }: Context) {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -101,8 +105,8 @@ async function post(url: string, signed: object, { signal }: Context): Promise<n
     redirect: 'manual',
     signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]),
   });
-  await response.body?.cancel();
-  return response.status;
+  // The body of a response of `callbacks.handler()` is one word.
+  return { status: response.status, isOfHandler: /^[a-z_]{1,20}$/.test(await response.text()) };
 }
 
 /** A result as in §6 of docs/protocol.md. */
