@@ -252,8 +252,10 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       if ((method === 'GET' || method === 'HEAD') && target === '/health') return health;
       const environment = environmentOf(target);
       if (environment !== undefined) return serviceHandler.respond(environment, request);
-      serviceHandler.recordStray(request);
-      return (await loadApp()).fetch(toWebRequest(request, origin));
+      const hint = serviceHandler.recordStray(request);
+      const response = await (await loadApp()).fetch(toWebRequest(request, origin));
+      for (const [name, value] of Object.entries(hint)) response.headers.set(name, value);
+      return response;
     },
   });
   return sandbox;

@@ -45,8 +45,8 @@ export interface ServiceHandler {
   respond(environment: Environment, request: ServiceRequest): Promise<WrittenResponse>;
   /** Sends a request to the service, with a fresh signature if its body is a JSON object. Resolves with its record. */
   send(to: Pick<SandboxRequest, 'environment' | 'method' | 'path'>, body: string): Promise<SandboxRequest>;
-  /** Records a request for an operation whose path names no environment. */
-  recordStray(request: Pick<ReceivedRequest, 'method' | 'target' | 'body'>): void;
+  /** Records a request for an operation whose path names no environment. Returns the header with its hint, if it is one. */
+  recordStray(request: Pick<ReceivedRequest, 'method' | 'target' | 'body'>): Readonly<Record<string, string>>;
   /** Records a request that was rejected before its body was read. Returns the rejection with a hint. */
   reject(rejection: Rejection, message: Pick<IncomingMessage, 'method' | 'url'>): Rejection;
 }
@@ -201,15 +201,16 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
     recordStray({ method, target, body }) {
       const path = URL.parse(target, origin)?.pathname ?? '/';
       const route = matchRoute(method, path, signing.wire);
-      if (route.operation === null) return;
+      if (route.operation === null) return {};
       const about = { at: new Date(), environment: 'sandbox', method, path, status: 404, durationMs: 0 } as const;
       const error = `begin the path with ${paths}, as in ${origin}/sandbox${path}`;
-      record({
+      const recorded = record({
         ...{ ...about, fault: null, secrets: [], diagnosis: unread },
         route: { operation: null, status: 404 },
         sent: body.toString(),
         responded: JSON.stringify({ error: `No environment has this path: ${error}` }),
       });
+      return hintOf(recorded);
     },
 
     reject(rejection, { method = 'GET', url = '/' }) {

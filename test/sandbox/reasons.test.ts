@@ -140,6 +140,8 @@ test('an error of the client ends with the page that explains the response', asy
     await failing({ kind: 'status', status: 500 }),
     await failing({ kind: 'status', status: 408 }),
     await failing({ kind: 'status', status: 418 }),
+    // The environment is missing in the path.
+    await rejection(client.withOptions({ baseUrls: { sandbox: sandbox.origin } }).links.list()),
   ];
 
   const pages = errors.map(({ message }) => message.split('; ').at(-1));
