@@ -15,7 +15,8 @@ export const callbackFacts = {
   outcome: 'answered',
 } as const satisfies ErrorFacts;
 
-const staleness = 'it was signed too far in the past or in the future; the limit is "maxHintAgeMs"';
+const staleness =
+  'it was signed too far in the past or in the future, by the clock of this machine; the limit is "maxHintAgeMs"';
 
 /** Creates the errors about the content of a callback. */
 export const callbackErrors: ReadingErrors = {

@@ -106,7 +106,7 @@ const hintInput = looseInputObject(
     jobId: nonBlank,
     signedAt: z.custom<Date>(
       (value) => hasMethods(value, 'getTime') && Number.isFinite(Number(value)),
-      'must be a date',
+      'must be a date: pass what receive() returned',
     ),
   },
   () => 'must be what receive() returned',
