@@ -37,7 +37,11 @@ const prefetch = 4;
  * @throws {HostedValidationError} when the query or the options are invalid.
  * @throws {HostedResponseError} when the result is not certain.
  */
-export async function findLink(query: unknown, options: unknown, source: PageSource): Promise<Link | null> {
+export async function findLink(
+  query: unknown,
+  options: unknown,
+  source: Omit<PageSource, 'warn'>,
+): Promise<Link | null> {
   const { criteria, maxPages, call } = readSearch(query, options);
   let left = maxPages;
   let earlier = await readList(Math.floor(maxPages / 2));

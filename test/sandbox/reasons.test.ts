@@ -125,27 +125,29 @@ test('a record has only the beginning of a long id', async () => {
   expect(sandbox.requests[0]?.job).toEqual({ userId: 'u'.repeat(1_000), jobId: 'j'.repeat(1_000) });
 });
 
+const messageOf = async (call: Promise<unknown>) => String(await rejection(call));
+
 test('an error of the client ends with the page that explains the response', async () => {
   const { sandbox, client } = await running();
   const wrongKey = client.withOptions({ apiKey: 'another-key-0a1b2c3d' });
   const failing = async (fault: MockFault) => {
     sandbox.service.sandbox.failNext('links.get', fault);
-    return rejection(client.links.get('none', { maxRetries: 0 }));
+    return messageOf(client.links.get('none', { maxRetries: 0 }));
   };
 
-  const errors = [
-    await rejection(client.links.get('none')),
-    await rejection(wrongKey.links.list()),
+  const messages = [
+    await messageOf(client.links.get('none')),
+    await messageOf(wrongKey.links.list()),
     await failing({ kind: 'status', status: 429 }),
     await failing({ kind: 'status', status: 500 }),
     await failing({ kind: 'status', status: 408 }),
     await failing({ kind: 'status', status: 418 }),
     // The environment is missing in the path.
-    await rejection(client.withOptions({ baseUrls: { sandbox: sandbox.origin } }).links.list()),
+    await messageOf(client.withOptions({ baseUrls: { sandbox: sandbox.origin } }).links.list()),
   ];
 
-  const pages = errors.map(({ message }) => message.split('; ').at(-1));
-  expect(pages).toEqual(errors.map((_, index) => `${sandbox.origin}/console/requests/${index + 1} explains it`));
+  const pages = messages.map((message) => message.split('; ').at(-1));
+  expect(pages).toEqual(messages.map((_, index) => `${sandbox.origin}/console/requests/${index + 1} explains it`));
 });
 
 const page = 'http://127.0.0.1:4085/console/requests/12';
@@ -163,7 +165,7 @@ test.each([
   const response = new Response('{"code":"2215"}', { status: 404, headers: { 'x-sandbox-hint': hint } });
   const { client } = clientOf(response, { baseUrls: { sandbox }, maxRetries: 0 });
 
-  const { message } = await rejection(client.links.get('ref-1'));
+  const message = await messageOf(client.links.get('ref-1'));
 
   expect(message.endsWith(`; ${page} explains it`)).toBe(isShown);
   expect(message).not.toContain('planted');
