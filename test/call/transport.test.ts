@@ -9,7 +9,7 @@ import {
 } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, failed, newLink, recordingClock, rejection } from '../support/fake-fetch.js';
+import { clientOf, failed, newLink, optionsOf, recordingClock, rejection } from '../support/fake-fetch.js';
 
 afterEach(() => {
   vi.doUnmock('ky');
@@ -120,7 +120,7 @@ test.each([
     return Response.json({ links: [], meta: { currentPage: 1, limit: 20, totalCount: 0, totalPages: 1 } });
   };
 
-  await new Client(optionsOf({ fetch: fetch as never })).links.list();
+  await new Client(optionsOf({ fetch } as never)).links.list();
 
   expect(inits.map((init) => ('cache' in init ? { cache: init.cache } : {}))).toEqual([expected]);
 });

@@ -38,7 +38,7 @@ async function createAt(origin: string, fault = '', options: Partial<HostedClien
 }
 
 /** undici's fetch, through this dispatcher, as a caller's own. */
-const through = (dispatcher: Agent | ProxyAgent): HostedClientOptions['fetch'] => {
+const through = (dispatcher: Agent | ProxyAgent): NonNullable<HostedClientOptions['fetch']> => {
   onTestFinished(() => dispatcher.destroy());
   return (url, init) => undiciFetch(url, { ...init, dispatcher });
 };
