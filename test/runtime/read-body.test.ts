@@ -173,7 +173,7 @@ test('readBytes() takes at most twice the memory of its bytes, at most 64 KiB mo
 
   expect(await takenOf(5, 1_000_000)).toEqual([1, 2, 4, 4, 8]);
   expect(await takenOf(5, 6)).toEqual([1, 2, 4, 4, 6]);
-  const taken = await takenOf(140_000, 1_000_000);
+  const taken = await takenOf(70_000, 1_000_000);
   expect(Math.max(...taken.map((bytes, index) => bytes - index - 1))).toBeLessThan(64 * 1024);
 });
 
