@@ -60,7 +60,7 @@ onOneDatabase((database) => {
     const tracker = await world.open({ pool });
     const bury = () =>
       world.rows(`insert into TRACKED (key, kind, state, outcome, attempts, ended_at, end_id, end_key)
-        select gen_random_uuid(), 0, 4, 2, 20, now(), gen_random_uuid(), gen_random_uuid() from generate_series(1, 2000)`);
+        select gen_random_uuid(), 0, 4, 1, 20, now(), gen_random_uuid(), gen_random_uuid() from generate_series(1, 2000)`);
     await bury();
     const letters = await tracker.deadLetters({ limit: 2_000 });
     runs.length = 0;

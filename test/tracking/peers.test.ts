@@ -1,7 +1,6 @@
 /** The packages that tracking needs: a missing one is named, with what to install. */
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { letOthersRun } from '../../src/tracking/pause.js';
 import { loadLite, loadPg } from '../../src/tracking/places/peers.js';
 
 afterEach(() => {
@@ -28,6 +27,8 @@ test.each([
 
 test('a runtime without setImmediate lets others run, too', async () => {
   vi.stubGlobal('setImmediate', undefined);
+  vi.resetModules();
+  const { letOthersRun } = await import('../../src/tracking/pause.ts');
   const order: string[] = [];
   const timer = new Promise<void>((resolve) => {
     setTimeout(() => {

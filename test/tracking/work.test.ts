@@ -64,6 +64,8 @@ onOneDatabase((database) => {
     });
     await begun;
     dying.cut();
+    // A statement that was under way could take the completion once more.
+    await died.stop({ timeoutMs: 0 });
     await world.endLeases();
     const ending = new AbortController();
     const { completions, handler } = collect(() => ending.abort());
@@ -71,7 +73,6 @@ onOneDatabase((database) => {
     await (await world.open()).work({ handler, forMs: 60_000, signal: ending.signal });
 
     expect(completions).toHaveLength(1);
-    await died.stop({ timeoutMs: 0 });
   });
 
   test('stop() ends work(), and waits for it', async () => {
