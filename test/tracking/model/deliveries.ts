@@ -51,8 +51,11 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
     } else if (phase === 'unbegun' && of > truth.base) {
       if (hasLease(state, delivery) && delivery.before) {
         const { begun, lapsed, ...before } = delivery.before;
-        if (before.revision !== row.revision) Object.assign(truth, { begun, lapsed: Math.max(lapsed, truth.lapsed) });
-        Object.assign(row, before, { lease: 0, isOver: false });
+        Object.assign(row, { attempts: before.attempts, lease: 0, isOver: false });
+        if (without === 'a handler that did not begin gives its revision back') return;
+        const isChanged = before.revision !== row.revision;
+        if (isChanged) Object.assign(truth, { begun, lapsed: Math.max(lapsed, truth.lapsed) });
+        Object.assign(row, before);
       } else truth.lapsed = Math.min(truth.lapsed + 1, maxAttempts);
     } else if (phase === 'failed' && mayChange) {
       Object.assign(row, { lease: 0, isOver: false });

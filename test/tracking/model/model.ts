@@ -132,7 +132,7 @@ function createKeys({ deliverers, without }: Settings): (state: State) => string
       truth.context,
       truth.ended,
       truth.key,
-      truth.keyRevision === row.revision,
+      Math.min(row.revision - truth.keyRevision, 3),
       truth.newest,
       truth.mentioned,
       world.result,

@@ -29,6 +29,7 @@ export const promises = {
   context: 'A completion has the context of its own `track()` call or its own link.',
   doneStays: 'While a done job is stored, a callback about it or another `track()` only has its verdict compared.',
   changes: 'A verdict that changes is handed over again, as the next revision.',
+  notBegun: 'A handler that could not begin in time uses up neither an attempt nor a revision.',
   order: 'No older status is handed over after a newer one.',
 } as const;
 
@@ -73,6 +74,7 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['context', 'a link that is tracked later gives its context', 'links of unknown jobs'],
   ['doneStays', 'track() changes no job that has ended', 'two ends'],
   ['changes', 'a callback is remembered while a handler runs', 'verdicts'],
+  ['notBegun', 'a handler that did not begin gives its revision back', 'verdicts'],
   ['order', 'another version must be signed later', 'verdicts'],
 ];
 

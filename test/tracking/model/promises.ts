@@ -156,6 +156,16 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       },
     },
     {
+      name: 'A handler that could not begin in time uses up neither an attempt nor a revision.',
+      step: (before, action, after, at) =>
+        action !== 'call' ||
+        crashes ||
+        unclear ||
+        settings.deliverers > 1 ||
+        settings.untracks > 0 ||
+        (deliveryIn(after, at)?.revision ?? 0) <= before.truth.keyRevision + 1,
+    },
+    {
       name: 'No older status is handed over after a newer one.',
       step: (before, action, after, at) =>
         action !== 'call' ||

@@ -36,6 +36,7 @@ export const protections = [
   'a callback is remembered while a handler runs',
   'a further end compares the revisions',
   'another version must be signed later',
+  'a handler that did not begin gives its revision back',
 ] as const;
 
 export type Protection = (typeof protections)[number];
