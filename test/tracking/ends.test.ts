@@ -33,21 +33,6 @@ onEachDatabase((database) => {
     await worker.tracker.stop({ timeoutMs: 0 });
   }
 
-  test('a completion whose handler still runs after its lease is delivered again', async () => {
-    const world = createWorld(database);
-    const { tracker, completions, finish } = await openWorker(world);
-    const job = world.completeJob('approved');
-    await tracker.track(job);
-    await until(() => completions.length === 1, 'the handler');
-
-    await world.endLeases();
-
-    await until(() => completions.length === 2, 'the second delivery');
-    expect(completions.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    finish(0);
-    await until(async () => (await tracker.get(job))?.state === 'done');
-  });
-
   test('a process that dies in its handler has made an attempt', async () => {
     const { world, tracker } = await trackOne();
     await die(world, { maxAttempts: 2 });

@@ -261,22 +261,4 @@ onOneDatabase((database) => {
     await until(() => completions.length === 1);
     expect(completions[0]).toMatchObject({ outcome: 'completed', job });
   });
-
-  test('a poll that began before the job was tracked again does not expire it', async () => {
-    const { world, tracker, completions, handler } = await open();
-    const job = world.service.jobs.start();
-    await tracker.track(job);
-    await makeLate(world, 0);
-    const release = world.holdAfter(0);
-    await tracker.onCompletion(handler);
-    await until(async () => ((await tracker.get(job))?.polls ?? 0) === 1);
-
-    await tracker.untrack(job);
-    await tracker.track(job);
-    release();
-
-    await until(async () => ((await tracker.get(job))?.polls ?? 0) >= 4);
-    expect(completions).toEqual([]);
-    expect(await tracker.get(job)).toMatchObject({ state: 'tracking' });
-  });
 });

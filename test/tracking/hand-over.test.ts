@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { batchSize } from '../../src/tracking/rules.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, newLink, openTracker, startWorker, until, watch } from './world.ts';
+import { collect, createWorld, newLink, openTracker, startWorker, until } from './world.ts';
 
 onOneDatabase((database) => {
   /** A world with jobs whose completions are dead letters; the worker that failed has stopped. */
@@ -52,29 +51,6 @@ onOneDatabase((database) => {
     expect(completions).toMatchObject([{ outcome: 'unheard', missing: 1 }]);
     expect(world.events.filter(({ type }) => type === 'ended')).toEqual([{ type: 'ended', outcome: 'unheard' }]);
     expect(await world.rows('select state, missing from TRACKED where kind = 2')).toEqual([{ state: 4, missing: 1 }]);
-  });
-
-  test('retry() with keys sends the same statements as retry("all")', async () => {
-    const world = createWorld(database);
-    const { pool, runs } = watch(database.pool);
-    const tracker = await world.open({ pool });
-    const bury = () =>
-      world.rows(`insert into TRACKED (key, kind, state, outcome, attempts, ended_at, end_id, end_key)
-        select gen_random_uuid(), 0, 4, 1, 20, now(), gen_random_uuid(), gen_random_uuid() from generate_series(1, 2000)`);
-    await bury();
-    const letters = await tracker.deadLetters({ limit: 2_000 });
-    runs.length = 0;
-
-    expect(await tracker.retry(letters.map(({ key }) => key))).toBe(2_000);
-    const ofKeys = runs.splice(0).filter((texts) => texts.join().includes('set state = 2'));
-    await bury();
-    expect(await tracker.retry('all')).toBe(2_000);
-
-    expect(ofKeys).toHaveLength(2_000 / batchSize);
-    expect(runs.filter((texts) => texts.join().includes('set state = 2'))).toEqual(ofKeys);
-    const [revived] = await world.rows(`select count(*)::integer as count from TRACKED
-      where attempts = 0 and deliver_at <= now() and lease_id is null`);
-    expect(revived).toEqual({ count: 4_000 });
   });
 
   test('retry() while deliveries run hands each completion over under its own key, and loses none', async () => {

@@ -1,7 +1,7 @@
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { collectFrom, createWorld, openTracker, until } from './world.ts';
+import { createWorld, openTracker, until } from './world.ts';
 
 onOneDatabase((database) => {
   test('Retry-After holds the fleet, though a request that was under way succeeds', async () => {
@@ -23,18 +23,6 @@ onOneDatabase((database) => {
     expect(refused).toBe(4);
     expect(underWay).toBe(6);
     expect((world.service.requests[underWay]?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(1_900);
-  });
-
-  test('a clock of the database that goes back does not stop the fleet', async () => {
-    const { world, tracker } = await openTracker(createWorld(database));
-    const job = world.completeJob('approved');
-    await tracker.track(job);
-    // As after a failover to a machine whose clock is an hour behind.
-    await world.rows("update FLEET set refilled_at = now() + interval '1 hour', tokens = -3");
-
-    const completions = await collectFrom(tracker);
-
-    await until(() => completions.length === 1);
   });
 
   test('a process whose key is wrong waits alone, and does not hold the others', async () => {

@@ -76,13 +76,6 @@ onOneDatabase((database) => {
     expect(live).not.toBe(first);
   });
 
-  test('stats() rejects when the row of the schema was deleted', async () => {
-    const { world, tracker } = await openTracker(createWorld(database));
-    await world.rows('delete from FLEET');
-
-    await expect(tracker.stats()).rejects.toMatchObject({ code: 'storage', reason: 'not_migrated' });
-  });
-
   test('a schema is of one partner and of one environment', async () => {
     const world = createWorld(database);
     await world.open();

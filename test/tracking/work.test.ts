@@ -51,30 +51,6 @@ onEachDatabase((database) => {
 });
 
 onOneDatabase((database) => {
-  test('work() takes over the message of a worker that died', async () => {
-    const world = createWorld(database);
-    const dying = world.cut();
-    const died = await world.open({ pool: dying.pool });
-    await died.track(world.completeJob('approved'));
-    const begun = new Promise<void>((resolve) => {
-      void died.onCompletion(({ signal }) => {
-        resolve();
-        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-      });
-    });
-    await begun;
-    dying.cut();
-    // A statement that was under way could take the completion once more.
-    await died.stop({ timeoutMs: 0 });
-    await world.endLeases();
-    const ending = new AbortController();
-    const { completions, handler } = collect(() => ending.abort());
-
-    await (await world.open()).work({ handler, forMs: 60_000, signal: ending.signal });
-
-    expect(completions).toHaveLength(1);
-  });
-
   test('stop() ends work(), and waits for it', async () => {
     const { tracker } = await openTracker(createWorld(database));
     const working = tracker.work({ handler: () => {}, forMs: 600_000 });
