@@ -295,7 +295,7 @@ describe('doc comments', { timeout: 60_000 }, () => {
         'HostedApiError.code',
         'ServiceError.rawBody',
         'HostedEvent.durationMs',
-        'PollReport.nextDelayMs',
+        'WaitOptions.onPoll.nextDelayMs',
         'MockEnvironment.jobs.report.resultCode',
         'createTestClock.advance',
         'Sandbox.play.idType',

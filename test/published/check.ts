@@ -1,6 +1,7 @@
 /** One thing that must hold of the published package, and how many of them are looked at. */
 
 import { availableParallelism } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import { type RunOptions, run } from './project.ts';
 
 export interface Check {
@@ -25,6 +26,12 @@ export async function printsJust(
 /** Runs a command; null when it ends well, whatever it prints. */
 export function endsWell(command: string, args: readonly string[], options?: RunOptions): Promise<string | null> {
   return printsJust(/(?:)/, command, args, options);
+}
+
+/** Null when it is just what is expected. */
+export function expectJust(expected: unknown, seen: unknown): string | null {
+  if (isDeepStrictEqual(seen, expected)) return null;
+  return `Seen was ${JSON.stringify(seen)}, not ${JSON.stringify(expected)}`;
 }
 
 /** Looks at everything, two at a time where there is room; prints a line for each as it is known. */

@@ -67,6 +67,7 @@ function lockedIn(folder: string): readonly Locked[] {
 const programs = {
   'call.ts': 'test/published/consumers/call.ts',
   'call-under-msw.ts': 'test/published/consumers/call-under-msw.ts',
+  'every-entry.ts': 'test/published/consumers/every-entry.ts',
   'call-sandbox.ts': 'test/published/consumers/call-sandbox.ts',
   'advance.js': 'test/published/consumers/advance.js',
   'await-import.ts': 'test/published/consumers/await-import.ts',

@@ -2,6 +2,7 @@
 
 import { bundlerChecks } from './bundlers.ts';
 import { lookAt } from './check.ts';
+import { companyChecks, makeCompany } from './company.ts';
 import { compilerChecks } from './compilers.ts';
 import { makeConsumer } from './consumer.ts';
 import { linterChecks } from './linters.ts';
@@ -15,6 +16,7 @@ import { runnerChecks } from './runners.ts';
 await installTools();
 const tarball = await packTarball();
 const consumer = await makeConsumer(tarball);
+const company = await makeCompany(tarball);
 
 const { passed, failed } = await lookAt([
   ...readmeChecks(tarball),
@@ -22,7 +24,8 @@ const { passed, failed } = await lookAt([
   ...recipeChecks(tarball),
   ...nodeChecks(consumer),
   ...compilerChecks(consumer),
-  ...bundlerChecks(consumer),
+  ...bundlerChecks(consumer, company),
+  ...companyChecks(company),
   ...runnerChecks(consumer, tarball),
   ...linterChecks(tarball),
   censusCheck,

@@ -10,16 +10,15 @@ import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { Queue } from 'bullmq';
 import type { JobRef } from 'hosted-client';
 import type { MockService } from 'hosted-client/testing';
 import ts from 'typescript';
 import { redisProgram } from '../support/needed.ts';
 import { isRedisRequired, startRedis } from '../support/redis.ts';
-import { type Cluster, isRequired as isPostgresRequired, programs, startCluster } from '../tracking/databases.ts';
+import { canRunPostgres, withPostgres } from './at-postgresql.ts';
 import { takeBlock, takeFile } from './blocks.ts';
-import { type Check, printsJust } from './check.ts';
+import { type Check, expectJust, printsJust } from './check.ts';
 import { install, tested } from './consumer.ts';
 import { makeProject, mustRun, root, run, writeFiles } from './project.ts';
 import { completedJob, deliverThree, withService } from './service.ts';
@@ -75,8 +74,6 @@ export function recipeChecks(tarball: string): readonly Check[] {
     },
   ];
 }
-
-const canRunPostgres = programs !== null || isPostgresRequired;
 
 /** Leaves out those whose database is not installed, and says so; not where it has to be there. */
 function recipesThatCanRun(): readonly Recipe[] {
@@ -282,15 +279,6 @@ async function makeTables(tarball: string): Promise<string | null> {
   });
 }
 
-async function withPostgres<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
-  const cluster = await startCluster();
-  try {
-    return await work(cluster);
-  } finally {
-    await cluster.close();
-  }
-}
-
 /** Decorators with their types, as Nest's own compiler does it. */
 function transpile(source: string): string {
   const { outputText } = ts.transpileModule(source, {
@@ -347,11 +335,6 @@ async function buildAndServe(cwd: string): Promise<string | null> {
       return expectJust([accepted, accepted, accepted], [onNode, onEdge, onPages]);
     }),
   );
-}
-
-function expectJust(expected: unknown, seen: unknown): string | null {
-  if (isDeepStrictEqual(seen, expected)) return null;
-  return `Seen was ${JSON.stringify(seen)}, not ${JSON.stringify(expected)}`;
 }
 
 /** Runs a server, and `work` with the URL that it prints and all its lines; ends the server. */
