@@ -51,6 +51,22 @@ const core: Plugin = {
   },
 };
 
+/**
+ * Lets zod load where other code has put enumerable properties on `Object.prototype`: zod 4.6 takes them for members of
+ * its own tables, and throws. To be removed when zod lists the names with `Object.keys`.
+ */
+const zod: Plugin = {
+  name: 'zod',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]core[\\/]util\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const contents = source.replace('for (const key in table)', 'for (const key of Object.keys(table))');
+      if (contents === source) throw new Error('zod lists the names of its tables in another way: look at this plugin');
+      return { contents };
+    });
+  },
+};
+
 export default defineConfig({
   entry: entries,
   format: 'esm',
@@ -67,7 +83,7 @@ export default defineConfig({
   noExternal: ['ky', 'zod', 'hono'],
   // tweetnacl uses `module` and `require` when it loads, and few users need it. Users install the others themselves.
   external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', '@electric-sql/pglite', /^node:/],
-  esbuildPlugins: [core],
+  esbuildPlugins: [core, zod],
   esbuildOptions(options) {
     options.mainFields = ['module', 'main'];
     options.jsx = 'automatic';

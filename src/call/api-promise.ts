@@ -81,10 +81,13 @@ export function callOrReject<T>(call: () => ApiPromise<T>): ApiPromise<T> {
   }
 }
 
-class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
+/** The engine's promise: another one, such as Bluebird's, may stand in its place as a global, and cannot be extended. */
+const NativePromise = (async () => undefined)().constructor as PromiseConstructor;
+
+class CallPromise<T> extends NativePromise<T> implements ApiPromise<T> {
   // then() and catch() must return ordinary promises, because the constructor below does not take an executor.
   static override get [Symbol.species](): PromiseConstructor {
-    return Promise;
+    return NativePromise;
   }
 
   readonly #result: Promise<CallResult<T>>;

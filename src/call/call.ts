@@ -12,6 +12,7 @@ import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
 import { trace } from '../runtime/tracing-channel.js';
+import { isPromise } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { type CheckResult, check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
@@ -118,11 +119,11 @@ async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Out
   const response = await withTimeout(limitsOf(attempt), async (signal) => {
     const signed = signRequest(attempt);
     // A value is not awaited, because that would take another turn of the engine's queue.
-    return send(signed instanceof Promise ? await signed : signed, attempt, signal);
+    return send(isPromise(signed) ? await signed : signed, attempt, signal);
   });
   // `result` is a promise if reading has to wait, for example for the signer.
   const result = readResponse(response, attempt);
-  if (!(result instanceof Promise)) return result;
+  if (!isPromise(result)) return result;
   // If the signal or the time limit ends the attempt first, `result` may reject later. Without this line, no code would
   // handle that rejection.
   result.catch(() => undefined);

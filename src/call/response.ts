@@ -11,7 +11,7 @@ import { type ErrorFacts, type Issue, maxIssues } from '../errors/hosted-error.j
 import type { SignatureReason, UnusableReason } from '../errors/reasons.js';
 import { collectIn, signatureFields } from '../protocol/scalars.js';
 import { durationSince } from '../runtime/clock.js';
-import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
+import { isPromise, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult } from './api-promise.js';
 import type { Attempt, RunningCall, SharedState } from './attempt.js';
@@ -71,7 +71,7 @@ export function readResponse<Input, Output>(
     return { data, response: { status, headers, requestId, attempts: number, rawBody: () => text } };
   };
   const signedAt = verifyResponse(properties, received, errors);
-  return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
+  return isPromise(signedAt) ? signedAt.then(finish) : finish(signedAt);
 }
 
 const mustBeOk: readonly Issue[] = [{ path: '', message: 'must come with HTTP status 200' }];
@@ -129,7 +129,7 @@ function verifyResponse(
   };
   const verdict = verifySigned(properties, { signer, partnerId, now, maxAgeMs: maxResponseAgeMs });
   // A value is not awaited, because that would take another turn of the engine's queue.
-  return verdict instanceof Promise ? verdict.then(accept) : accept(verdict);
+  return isPromise(verdict) ? verdict.then(accept) : accept(verdict);
 }
 
 /** Creates the errors about a response or a callback that is being read. */

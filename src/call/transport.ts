@@ -8,9 +8,10 @@
 import { HostedConnectionError } from '../errors/client-errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
+import { decodeLossy, decodeUtf8 } from '../runtime/bytes.js';
 import { isPlatformFetch, sendableOnce, watchUndici, withoutStoring } from '../runtime/fetch.js';
 import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
-import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
+import { readBytes } from '../runtime/read-body.js';
 import { isRecord, shadowPollution, tryCopyProperties, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import {
@@ -61,7 +62,7 @@ export async function send(
   const ky = loadKy.value ?? (await loadKy().catch(loadErrorOf));
   signal.throwIfAborted();
   if (typeof ky === 'string') {
-    const why = `the code that sends requests could not be loaded (${ky}): ${adviceToRestart}`;
+    const why = `the code that sends requests could not be loaded (${ky}): ${adviceIfNotLoaded()}`;
     throw createConnectionError(attempt, { why, reason: ky, isNotSent: true, isLasting: false });
   }
   watchUndici();
@@ -163,6 +164,11 @@ async function readWhole(
 // Frameworks know their signals by this property, so a signal must reach the framework unchanged.
 function isFrameworkSignal(error: unknown): boolean {
   return isRecord(error) && typeof tryCopyProperties(error, ['digest'])?.digest === 'string';
+}
+
+function adviceIfNotLoaded(): string {
+  const isDom = typeof TextEncoder === 'undefined';
+  return isDom ? 'this environment has no TextEncoder; for jest, set "testEnvironment" to "node"' : adviceToRestart;
 }
 
 function createConnectionError(

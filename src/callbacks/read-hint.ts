@@ -11,8 +11,8 @@ import { HostedValidationError } from '../errors/client-errors.js';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { assumedInterimCodes } from '../protocol/assumptions.js';
 import { collectIn, isAbsent, readCode, readObject, reportWithin, toBoolean } from '../protocol/scalars.js';
-import { decodeUtf8 } from '../runtime/read-body.js';
-import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
+import { decodeUtf8, encodeUtf8, isBytes } from '../runtime/bytes.js';
+import { isPromise, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
 import { callbackErrors } from './callback-errors.js';
@@ -45,7 +45,7 @@ export async function readHint(
   const json = parseJson(decodeBody(body, maxBytes));
   if (!isRecord(json)) throw createNoObject(json, callbackErrors);
   const verifying = verifySigned(json, { signer, partnerId, now: clock.now(), maxAgeMs: maxHintAgeMs });
-  const verdict = verifying instanceof Promise ? await limitStep(clock, 'signer', () => verifying) : verifying;
+  const verdict = isPromise(verifying) ? await limitStep(clock, 'signer', () => verifying) : verifying;
   if (!verdict.isVerified) throw callbackErrors.createUnverified(verdict.reason);
   const { signedAt, timestamp } = verdict;
   if (signedAt === null) throw callbackErrors.createUnverified('malformed');
@@ -53,22 +53,18 @@ export async function readHint(
 }
 
 function decodeBody(body: unknown, maxBytes: number): string {
-  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+  if (typeof body !== 'string' && !isBytes(body)) {
     const message =
       'must be the raw body as a string or bytes, not a parsed body: for this route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
     throw new HostedValidationError([{ path: 'body', message }], { task: 'receive a callback' });
   }
   // A string has at least as many bytes as characters, so a string with too many characters is rejected before it is
   // encoded.
-  const isTooLarge = body.length > maxBytes || (typeof body === 'string' && sizeOf(body) > maxBytes);
+  const isTooLarge = body.length > maxBytes || (typeof body === 'string' && encodeUtf8(body).length > maxBytes);
   if (isTooLarge) throw callbackErrors.createUnusable('too_large');
   const text = typeof body === 'string' ? body.replace(/^\ufeff/, '') : decodeUtf8(body);
   if (text === null) throw callbackErrors.createUnusable('malformed');
   return text;
-}
-
-function sizeOf(text: string): number {
-  return new TextEncoder().encode(text).length;
 }
 
 function readIds(properties: Properties): Pick<CallbackHint, 'userId' | 'jobId' | 'linkId'> {

@@ -181,7 +181,7 @@ export async function* waitForEach<J extends JobRef>(
   }
 
   function release(): void {
-    signal?.removeEventListener('abort', onAbort);
+    signal?.removeEventListener?.('abort', onAbort);
     timer?.cancel.abort();
     timer = null;
   }

@@ -4,16 +4,12 @@
  * @module
  */
 
+import { encodeUtf8, toBytes } from '../runtime/bytes.js';
 import { writeJson } from '../runtime/untrusted-objects.js';
-
-const utf8 = new TextEncoder();
 
 /** Returns the bytes of a body that is a string or bytes; null for anything else. */
 export function rawBytesOf(body: unknown): Uint8Array | null {
-  if (typeof body === 'string') return utf8.encode(body);
-  if (body instanceof Uint8Array) return body;
-  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
-  return body instanceof ArrayBuffer ? new Uint8Array(body) : null;
+  return typeof body === 'string' ? encodeUtf8(body) : toBytes(body);
 }
 
 /**
@@ -25,7 +21,7 @@ export function rewriteParsed(body: unknown): Uint8Array | null {
   if (body === undefined) return null;
   try {
     const json: unknown = writeJson(body);
-    return typeof json === 'string' ? utf8.encode(json) : null;
+    return typeof json === 'string' ? encodeUtf8(json) : null;
   } catch {
     return null;
   }

@@ -164,7 +164,7 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
     };
     const onAbort = caller && (() => end(caller.reason));
     const release = () => {
-      if (onAbort) caller.removeEventListener('abort', onAbort);
+      if (onAbort) caller.removeEventListener?.('abort', onAbort);
       cancelTimer();
     };
     // The timer is set before the listener, so that no listener is left behind if a caller's clock throws.
@@ -201,7 +201,7 @@ export async function withSignals<T>(
   try {
     return await work(ending.signal);
   } finally {
-    for (const { signal, onAbort } of listened) signal.removeEventListener('abort', onAbort);
+    for (const { signal, onAbort } of listened) signal.removeEventListener?.('abort', onAbort);
   }
 }
 

@@ -1,8 +1,10 @@
 /**
- * Reads bodies up to a limit, and decodes them.
+ * Reads bodies up to a limit.
  *
  * @module
  */
+
+import { toBytes } from './bytes.js';
 
 /** The limits of reading a body. */
 export interface ReadLimits {
@@ -44,6 +46,7 @@ export async function readBytes(
       // A body that was cancelled ends as if it were whole.
       signal?.throwIfAborted();
       if (read.done) return { bytes: join(full, segment.subarray(0, used)), isWhole: true };
+      // A stream from a caller's own fetch may give any kind of view, or an ArrayBuffer.
       const chunk = toBytes(read.value);
       if (chunk === null) throw new TypeError('a chunk of the body is not bytes');
       if (length + chunk.length > limit) {
@@ -90,35 +93,4 @@ function join(full: readonly Uint8Array[], last: Uint8Array): Uint8Array {
     at += part.length;
   }
   return joined;
-}
-
-// A stream from a caller's own fetch may give any kind of view, or an ArrayBuffer.
-function toBytes(chunk: unknown): Uint8Array | null {
-  if (chunk instanceof Uint8Array) return chunk;
-  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  // Types are compared by name, because an ArrayBuffer of another realm is not an instance of our ArrayBuffer, and some
-  // platforms have no SharedArrayBuffer.
-  const tag = Object.prototype.toString.call(chunk);
-  const isMemory = tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]';
-  return isMemory ? new Uint8Array(chunk as ArrayBuffer) : null;
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-const lossyUtf8 = new TextDecoder('utf-8');
-
-/**
- * Decodes UTF-8. A byte order mark at the beginning is left out. Null if the bytes are invalid. They are not replaced,
- * because a replaced byte could change a person's name.
- */
-export function decodeUtf8(bytes: Uint8Array): string | null {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/** Decodes bytes as UTF-8, and replaces invalid bytes. */
-export function decodeLossy(bytes: Uint8Array): string {
-  return lossyUtf8.decode(bytes);
 }

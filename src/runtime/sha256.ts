@@ -4,6 +4,7 @@
  * @module
  */
 
+import { encodeUtf8 } from './bytes.js';
 import { platformCrypto } from './node-crypto.js';
 
 type Digest = (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
@@ -12,7 +13,7 @@ let digest: Digest | undefined;
 
 /** The digest of bytes, or of a string as UTF-8: 64 lower-case hexadecimal digits. */
 export async function sha256Hex(data: string | Uint8Array): Promise<string> {
-  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
+  const bytes = typeof data === 'string' ? encodeUtf8(data) : new Uint8Array(data);
   digest ??= createPlatformDigest() ?? digestByWebCrypto;
   return digest(bytes);
 }
@@ -43,7 +44,7 @@ function createPlatformDigest(): Digest | null {
     const hash = platformCrypto()?.hash;
     if (!hash) return null;
     const digestByPlatform = (bytes: Uint8Array) => hash('sha256', bytes, 'hex');
-    return digestByPlatform(new TextEncoder().encode(known.text)) === known.digest ? digestByPlatform : null;
+    return digestByPlatform(encodeUtf8(known.text)) === known.digest ? digestByPlatform : null;
   } catch {
     return null;
   }

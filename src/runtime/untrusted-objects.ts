@@ -137,6 +137,11 @@ export function hasMethods(value: unknown, ...names: readonly string[]): value i
   return names.every((name) => typeof readProperty(value, name) === 'function');
 }
 
+/** Whether a value is a promise, of any realm or library. */
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return hasMethods(value, 'then');
+}
+
 /**
  * Copies properties of a caller's object. `names` lists these properties. The copy inherits nothing. Missing properties
  * are undefined in the copy. All other own properties are null in the copy: their values are not read.

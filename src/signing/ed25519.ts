@@ -9,6 +9,7 @@ import { HostedConfigError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
+import { encodeUtf8 } from '../runtime/bytes.js';
 import { lazy } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
 import { findPlatformBackend, loadBackend, type SigningKey } from './ed25519-backend.js';
@@ -58,12 +59,12 @@ export function ed25519(options: {
     name: 'ed25519',
     async sign(input) {
       const key = await loadSigningKey();
-      return encodeBase64(key.sign(utf8.encode(toSignedText(input, context))));
+      return encodeBase64(key.sign(encodeUtf8(toSignedText(input, context))));
     },
     async verify(signature, input) {
       const bytes = typeof signature === 'string' ? decodeBase64(signature) : null;
       if (bytes === null) return false;
-      const message = utf8.encode(toSignedText(input, context));
+      const message = encodeUtf8(toSignedText(input, context));
       return (await loadVerifier())(message, bytes);
     },
   };
@@ -82,8 +83,6 @@ const verifyingOwn = new WeakSet<Signer>();
 export function verifiesOwnSignatures(signer: Signer): boolean {
   return verifyingOwn.has(signer);
 }
-
-const utf8 = new TextEncoder();
 
 /** @throws {HostedConfigError} with every problem of the options. */
 function readKeys(options: unknown) {

@@ -8,6 +8,7 @@
 import { HostedConfigError } from '../errors/client-errors.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { encodeBase64 } from '../runtime/base64.js';
+import { encodeUtf8 } from '../runtime/bytes.js';
 import { lazy } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
@@ -89,10 +90,8 @@ export function keyWarningsOf(signer: Signer): readonly KeyWarning[] {
 /** Computes the HMAC-SHA256 of a string's UTF-8 bytes with one key. The result is base64. */
 type Mac = (text: string) => string | Promise<string>;
 
-const utf8 = new TextEncoder();
-
 function createMac(apiKey: string): Mac {
-  const raw = utf8.encode(apiKey);
+  const raw = encodeUtf8(apiKey);
   const crypto = platformCrypto();
   return (crypto && createPlatformMac(crypto, raw)) ?? createWebMac(raw);
 }
@@ -110,7 +109,7 @@ function createPlatformMac(crypto: PlatformCrypto, raw: Uint8Array): Mac | null 
     return (text) => crypto.createHmac('sha256', key).update(text).digest('base64');
   };
   try {
-    return createFor(utf8.encode(known.key))(known.text) === known.mac ? createFor(raw) : null;
+    return createFor(encodeUtf8(known.key))(known.text) === known.mac ? createFor(raw) : null;
   } catch {
     return null;
   }
@@ -119,7 +118,7 @@ function createPlatformMac(crypto: PlatformCrypto, raw: Uint8Array): Mac | null 
 function createWebMac(raw: Uint8Array<ArrayBuffer>): Mac {
   const importKey = lazy(() => crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']));
   return async (text) =>
-    encodeBase64(new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(), utf8.encode(text))));
+    encodeBase64(new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(), encodeUtf8(text))));
 }
 
 // All keys are compared, even after a match, so that the time does not show which key matched. Base64 that is not

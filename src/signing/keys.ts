@@ -6,6 +6,7 @@
 
 import type { Issue } from '../errors/hosted-error.js';
 import { decodeBase64 } from '../runtime/base64.js';
+import { isBytes } from '../runtime/bytes.js';
 import { findPastedProblem } from '../validation/pasted.js';
 
 /** What is probably a mistake in a key: the service has another key (`'copied'`), or others may know it (`'weak'`). */
@@ -49,7 +50,7 @@ export function findContextIssues(context: unknown): readonly Issue[] {
  */
 export function toKeyBytes(key: unknown, lengths: readonly number[]): Uint8Array | null {
   // slice() would be wrong: the slice of a Buffer shares its memory, which the caller may overwrite.
-  const given = key instanceof Uint8Array ? Uint8Array.from(key) : null;
+  const given = isBytes(key) ? Uint8Array.from(key) : null;
   const bytes = typeof key === 'string' ? decodeBase64(key.trim()) : given;
   return bytes !== null && lengths.includes(bytes.length) ? bytes : null;
 }

@@ -7,6 +7,7 @@
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
+import { encodeUtf8 } from '../runtime/bytes.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
@@ -69,7 +70,7 @@ const context = z.pipe(
     const message =
       text === undefined
         ? 'must be JSON: a string, a finite number, a boolean, null, or a plain array or object that contains only such values'
-        : new TextEncoder().encode(text).length > maxContextBytes
+        : encodeUtf8(text).length > maxContextBytes
           ? 'must have at most 16,384 bytes as JSON'
           : null;
     if (message !== null) at.issues.push({ code: 'custom', input: undefined, message });

@@ -120,15 +120,14 @@ export const dateTime = z.transform((given: unknown, check): string => {
 });
 
 /**
- * Copies a caller's `Date` into a plain one: a subclass could return one time for the check and another one to send.
- * Other values are passed on; null if the value cannot be read.
+ * Copies a caller's `Date`, of any realm, into a plain one: a subclass could return one time for the check and another
+ * one to send. Any other object is null; other values are passed on.
  */
 export function copyDate(value: unknown): unknown {
   try {
-    // For a Date, the constructor reads its time and calls none of its methods (ECMA-262 §21.4.2.1).
-    return value instanceof Date ? new Date(value) : value;
+    return new Date(Date.prototype.getTime.call(value));
   } catch {
-    return null;
+    return typeof value === 'object' ? null : value;
   }
 }
 

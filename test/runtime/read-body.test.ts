@@ -2,7 +2,8 @@
 
 import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { decodeLossy, decodeUtf8, readBytes } from '../../src/runtime/read-body.js';
+import { decodeLossy, decodeUtf8 } from '../../src/runtime/bytes.js';
+import { readBytes } from '../../src/runtime/read-body.js';
 
 /** A body of these chunks, of whatever kind. */
 function bodyOf(...chunks: readonly unknown[]): ReadableStream<Uint8Array> {
