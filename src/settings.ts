@@ -14,7 +14,7 @@ import { assumedMaxResponseAgeMs, completeWire } from './protocol/assumptions.js
 import { findCallbackUrlProblem, isLoopback, isPublicUrl } from './protocol/http-url.js';
 import { type Clock, createPlatformClock, createWaitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
-import { platformFetch } from './runtime/fetch.js';
+import { isBlockedPort, platformFetch } from './runtime/fetch.js';
 import { hasMethods, isRecord, readProperty, tryCopyProperties } from './runtime/untrusted-objects.js';
 import { verifiesOwnSignatures } from './signing/ed25519.js';
 import { hmacSha256, keyWarningsOf } from './signing/hmac-sha256.js';
@@ -57,7 +57,7 @@ export function checkOptions(options: unknown): CheckedOptions {
   const { data, issues } = check(clientOptions, options);
   // Contradictions are found between wrong options, too, so that all problems are reported at once.
   const given = data ?? tryCopyProperties(Object(options), optionNames);
-  const conflicts = given ? [...findConflicts(given), ...findProxyIssues(data)] : [];
+  const conflicts = given ? [...findConflicts(given), ...findFetchIssues(data)] : [];
   if (data && conflicts.length === 0) return data;
   throw new HostedConfigError([...issues, ...conflicts], { task: 'create HostedClient' });
 }
@@ -229,21 +229,23 @@ function findConflicts({
 
 // A proxy would look for a service on its own machine. With http, which is allowed only on loopback, others could also
 // read the signature on the way. A custom fetch may connect in any way, so it is not checked.
-function findProxyIssues(checked: CheckedOptions | undefined): readonly Issue[] {
+function findFetchIssues(checked: CheckedOptions | undefined): readonly Issue[] {
   if (!checked || (checked.fetch !== undefined && checked.fetch !== globalThis.fetch)) return [];
   const { environment = 'sandbox', baseUrls, jobStatusBaseUrls } = checked;
-  return Object.entries({ baseUrls, jobStatusBaseUrls })
-    .filter(([, urls]) => {
-      const url = urls?.[environment];
-      return url && isLoopback(new URL(url).hostname) && usesEnvProxy(url);
-    })
-    .map(([name]) => ({ path: `${name}.${environment}`, message: mustNotBeProxied }));
+  return Object.entries({ baseUrls, jobStatusBaseUrls }).flatMap(([name, urls]) => {
+    const url = URL.parse(urls?.[environment] ?? '');
+    if (!url) return [];
+    const isProxied = isLoopback(url.hostname) && usesEnvProxy(url.href);
+    const messages = [isBlockedPort(url.port) && mustHaveAnotherPort, isProxied && mustNotBeProxied];
+    return messages.filter((text) => text !== false).map((message) => ({ path: `${name}.${environment}`, message }));
+  });
 }
 
 const mustHaveKey = 'must be set, unless "signer" is set instead';
 const mustHaveOneKey = 'must not be given together with "signer": leave out one of the two';
 
 const mustNotBeOwn = 'must be the public key that the service gave you: this is your own, which belongs to "secretKey"';
+const mustHaveAnotherPort = 'must have another port: fetch connects to no service at this one';
 
 const mustNotBeProxied =
   'leads to this machine, but an environment variable sets a proxy for it: add its host to NO_PROXY';

@@ -10,6 +10,15 @@ import { builtinModule } from './builtin-module.js';
 /** The platform's fetch, looked up for each request, because a test or a polyfill may replace it later. */
 export const platformFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
 
+/** The ports that fetch connects to for no service, except in Bun (Fetch §2.9, "port blocking"). */
+const blockedPorts =
+  '1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080';
+
+/** Whether fetch does not connect to a port. */
+export function isBlockedPort(port: number | string): boolean {
+  return !('Bun' in globalThis) && blockedPorts.split(' ').includes(String(port));
+}
+
 /** Whether a client's fetch is the platform's. */
 export function isPlatformFetch(fetch: unknown): boolean {
   return fetch === platformFetch || fetch === globalThis.fetch;

@@ -9,6 +9,7 @@ import * as z from 'zod/mini';
 import { HostedConfigError } from '../errors/client-errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
+import { isBlockedPort } from '../runtime/fetch.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { wireOptions } from '../settings.js';
 import { mustHaveNoKeys, serviceOptionRules } from '../testing/service-options.js';
@@ -40,6 +41,8 @@ const host = z
   .check(
     z.refine((value) => toHost(value) !== null, 'must be a host name or an IP address, without scheme, port and path'),
   );
+const mustBeReachable = 'must be another port: fetch and browsers connect to no service at this one';
+
 const hostWithPort = stringOf(/^[^\s/\\?#@]+$/, 'must be a host name, with or without a port');
 const hosts = 'must be a list of host names';
 const share = z.custom<number>(
@@ -55,7 +58,7 @@ function listener<T>() {
 const maxCallbackBytes = 64 * 1024 * 1024;
 
 const shape = {
-  port: z.optional(integer(0, 65_535)),
+  port: z.optional(integer(0, 65_535).check(z.refine((port) => !isBlockedPort(port), mustBeReachable))),
   host: z.optional(nonBlank),
   allowedHosts: z.optional(z.array(hostWithPort, hosts)),
   callbackHosts: z.optional(z.array(host, hosts)),

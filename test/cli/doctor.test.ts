@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { nodeHandler } from 'hosted-client/node';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { listening, receiving } from '../sandbox/running.js';
+import { refusingOrigin } from '../support/faulty-server.js';
 import { account, command, type Env } from './running.js';
 
 interface Report {
@@ -237,7 +238,7 @@ test('a proxy that is set but not used is named, without its password', async ()
 
 test('a job status URL of its own is tried', async () => {
   const { env } = await account();
-  const HOSTED_SANDBOX_JOB_STATUS_BASE_URL = 'http://127.0.0.1:9';
+  const HOSTED_SANDBOX_JOB_STATUS_BASE_URL = await refusingOrigin();
 
   const { code, states } = await examine({ ...env, HOSTED_SANDBOX_JOB_STATUS_BASE_URL });
 

@@ -151,6 +151,13 @@ test('a port in use exits 1, and names it', async () => {
   );
 });
 
+test('a port that fetch and browsers do not connect to is refused', async () => {
+  const { code, stderr } = await command(['sandbox', '--port', '6000']);
+
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^Cannot start the sandbox: --port must be another port: fetch and browsers connect to no/);
+});
+
 test.each([
   [['--port', '70000'], '--port must be an integer from 0 to 65535\n'],
   [['--seed', 'one'], '--seed must be an integer\n'],

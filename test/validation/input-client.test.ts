@@ -334,6 +334,27 @@ test.each<[string | URL, string]>([
   expect(sent[0]?.url).toBe(expected);
 });
 
+test.each(['https://hosted.test:6000', 'http://localhost:10080', 'https://hosted.test:25/gateway'])(
+  'the base URL %s, whose port fetch does not connect to, is refused for the platform’s fetch alone',
+  (url) => {
+    const issue = (name: string) => ({
+      path: `${name}.sandbox`,
+      message: 'must have another port: fetch connects to no service at this one',
+    });
+    const { fetch: own, ...platforms } = { ...good, fetch: async () => new Response() };
+    const baseUrls = { sandbox: url };
+
+    expect(configErrorOf(() => new HostedClient({ ...platforms, baseUrls })).issues).toEqual([issue('baseUrls')]);
+    expect(configErrorOf(() => new HostedClient({ ...platforms, fetch: globalThis.fetch, baseUrls })).issues).toEqual([
+      issue('baseUrls'),
+    ]);
+    expect(configErrorOf(() => new HostedClient({ ...platforms, jobStatusBaseUrls: baseUrls })).issues).toEqual([
+      issue('jobStatusBaseUrls'),
+    ]);
+    expect(new HostedClient({ ...platforms, fetch: own, baseUrls }).environment).toBe('sandbox');
+  },
+);
+
 test('the environment is the sandbox unless production is written', async () => {
   const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
   const sandbox = clientOf(link);
