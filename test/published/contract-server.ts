@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type * as testing from 'hosted-client/testing';
+import { startFailingServers } from '../support/failing-handshakes.ts';
 
 // By its path: the package's own name is not known below a manifest of another name.
 const built = new URL('../../dist/testing/index.js', import.meta.url).href;
@@ -19,6 +20,10 @@ export interface ContractServer {
   /** A port of loopback that nobody listens on. */
   readonly refusing: string;
   readonly account: { readonly partnerId: string; readonly apiKey: string };
+  /** The certificate of the authority that signed those of the servers below. */
+  readonly authority: string;
+  /** Servers that no client can finish a handshake with, as `host:port`, and proxies, by their faults. */
+  readonly failing: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
@@ -38,12 +43,14 @@ export async function startContractServer(): Promise<ContractServer> {
   const service = createMockService();
   const { partnerId, apiKey = '' } = service.sandbox.clientOptions;
   const seen = new Map<string, number>();
+  const failing = await startFailingServers();
   const closings = new EventEmitter();
   const closed = new Set<string>();
 
   const server = createServer(async (request, response) => {
     const [, what = '', key = '', ...rest] = (request.url ?? '').split('/');
     if (what === 'seen') return answerJson(response, seen.get(key) ?? 0);
+    if (what === 'failing') return answerJson(response, failing.servers[decodeURIComponent(key)]?.seen());
     if (what === 'fading') return answerJson(response, await fadingOrigin());
     if (what === 'gone') {
       if (!closed.has(key)) await once(closings, key);
@@ -82,7 +89,10 @@ export async function startContractServer(): Promise<ContractServer> {
     origin: await listening(server),
     refusing: await refusingOrigin(),
     account: { partnerId, apiKey },
+    authority: failing.authority,
+    failing: Object.fromEntries(Object.entries(failing.servers).map(([fault, { host }]) => [fault, host])),
     async close() {
+      failing.close();
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
@@ -130,6 +140,8 @@ const faults: Readonly<Record<string, (arrived: Arrived) => unknown>> = {
   redirect({ request, response }) {
     response.writeHead(307, { location: request.url }).end();
   },
+  misdirected: ({ response }) => response.writeHead(421, json).end('{}'),
+  unauthorized: ({ response }) => response.writeHead(401, json).end('{}'),
   endless({ response }) {
     response.writeHead(200, json);
     const zeros = Buffer.alloc(64 * 1024, ' ');

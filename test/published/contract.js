@@ -706,6 +706,7 @@ contract('a handler answers 405, 400 and 413 to what is no callback, and 500 whe
  * @property {string} origin A server that answers with the testing kit, and spoils what it is asked to.
  * @property {string} refusing An address of loopback that nobody listens on.
  * @property {{ partnerId: string, apiKey: string }} account What its service knows.
+ * @property {Record<string, string>} failing Servers of TLS, by what fails, each as `host:port`.
  * @property {string[]} tells For which reasons the runtime's errors say that a request did not leave.
  */
 
@@ -784,6 +785,51 @@ for (const [what, reason, originOf] of unreachable) {
     expectLike(error, { code: 'connection', ...facts }, 'the error');
   });
 }
+
+/** Where a handshake fails before the request, and where the service may have the request. */
+const certificates = ['for another host', 'expired', 'untrusted'];
+const handshakes = [
+  ...['no TLS', 'old TLS', 'no common cipher', 'no common protocol', 'a certificate required in TLS 1.2'],
+  ...['handshake_failure', 'internal_error', 'unrecognized_name', 'no record of TLS'],
+];
+const sessions = [
+  ...['a certificate required in TLS 1.3', 'an alert after the request', 'plain text after the request'],
+  ...['a reset after the request'],
+];
+const openings = ['a reset in the handshake', 'an end in the handshake'];
+
+contract(
+  'on the wire: a create that TLS fails is "not sent" only where no service has seen it',
+  async (surroundings) => {
+    const { origin, account, failing, tells } = surroundings;
+    for (const fault of [...certificates, ...handshakes, ...sessions, ...openings]) {
+      const baseUrls = { sandbox: `https://${failing[fault]}` };
+      const client = new HostedClient({ ...account, baseUrls, clock: hastyClock, maxRetries: 1 });
+      const seen = async () => (await fetch(`${origin}/failing/${encodeURIComponent(fault)}`)).json();
+      const before = await seen();
+      const error = await rejection(client.links.create(newLink));
+      expectLike(error, HostedConnectionError);
+      const told = [
+        ...(tells.includes('certificate') ? certificates : []),
+        ...(tells.includes('no TLS') ? handshakes : []),
+      ];
+      if (told.includes(fault)) expectLike(error.outcome, 'not_sent', `the outcome of "${fault}"`);
+      if (sessions.includes(fault)) expectLike(error.outcome, 'unknown', `the outcome of "${fault}"`);
+      expectLike(error.mayHaveActed, error.outcome === 'unknown', `what may have happened after "${fault}"`);
+      if (error.outcome === 'not_sent') expectLike((await seen()) - before, 0, `the requests of "${fault}"`);
+      else expectLike(error.attempts, 1, `the attempts of "${fault}"`);
+    }
+  },
+);
+
+contract('on the wire: a create is sent once, also where the service answers 421', async (surroundings) => {
+  for (const fault of ['misdirected', 'unauthorized']) {
+    const { client, seen } = onWire(surroundings, fault);
+    const error = await rejection(client.links.create({ ...newLink, name: 'Žluťoučký' }));
+    expectLike(error, fault === 'misdirected' ? HostedApiError : HostedAuthenticationError);
+    expectLike(await seen(), 1, `the requests of "${fault}"`);
+  }
+});
 
 for (const fault of ['reset', 'end', 'end-in-head', 'reset-in-body', 'end-in-body', 'not-gzip']) {
   contract(`on the wire: after "${fault}", create is unknown and was sent once`, async (surroundings) => {
@@ -907,7 +953,10 @@ contract('no rejection goes unhandled but one that the caller ignores', async ()
   await someTurns();
   const before = [...strays];
   const planted = new Error('planted');
-  void Promise.reject(planted);
+  // By an async function: zone.js keeps the rejections of its own promises to itself.
+  void (async () => {
+    throw planted;
+  })();
   await someTurns();
   expectLike(before.map(String), [], 'the unhandled rejections');
   expectLike(strays.includes(planted), true, 'whether they are seen');

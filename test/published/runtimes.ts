@@ -6,7 +6,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, readFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
@@ -37,7 +37,7 @@ interface Runtime {
   /** Behind the binary, to run the contracts. Not there: `contractsInWorkerd` runs them. */
   readonly args?: readonly string[];
   /** For which reasons its errors say that a request did not leave. */
-  readonly tells: readonly ('refused' | 'no name' | 'no TLS')[];
+  readonly tells: readonly ('refused' | 'no name' | 'no TLS' | 'certificate')[];
   /** Whether the caller's function is in the stack of every error. */
   readonly showsCallers?: boolean;
   /** Said behind its line. */
@@ -49,7 +49,7 @@ const node = (line: string): Runtime => ({
   dependency: `node-${line}`,
   binary: installed(`node-${line}/bin/node`),
   args: ['run.js'],
-  tells: ['refused', 'no name', 'no TLS'],
+  tells: ['refused', 'no name', 'no TLS', 'certificate'],
   showsCallers: true,
 });
 
@@ -63,12 +63,18 @@ const runtimes: readonly Runtime[] = [
     args: ['run-in-jsdom.js'],
     showsCallers: false,
   },
+  ...['bluebird', 'zone.js'].map((library) => ({
+    ...node('24.21'),
+    name: `${library} in Node`,
+    args: ['run-with-promises.js', library],
+    showsCallers: false,
+  })),
   {
     name: 'Bun',
     dependency: 'bun',
     binary: installed('bun/bin/bun.exe'),
     args: ['run.js'],
-    tells: ['refused', 'no name'],
+    tells: ['refused', 'no name', 'certificate'],
     note: 'a TLS handshake that fails counts as unknown; stacks do not name the caller',
   },
   {
@@ -76,7 +82,7 @@ const runtimes: readonly Runtime[] = [
     dependency: 'deno',
     binary: installed('deno/deno'),
     args: [...denoArgs, 'run.js'],
-    tells: ['refused', 'no name', 'no TLS'],
+    tells: ['refused', 'no name', 'no TLS', 'certificate'],
     showsCallers: true,
   },
   {
@@ -106,6 +112,7 @@ async function installPackage(): Promise<string> {
     'run.js',
     'run-stacks.js',
     'run-in-jsdom.js',
+    'run-with-promises.js',
     'worker.js',
     'workerd.capnp',
     'hono.capnp',
@@ -142,8 +149,9 @@ async function runOn(runtime: Runtime, version: string, project: string): Promis
   const title = `${name} ${version}`;
   try {
     await checkVersion(runtime, version);
-    const { origin, refusing, account } = server;
-    const surroundings = JSON.stringify({ origin, refusing, account, tells });
+    const { origin, refusing, account, failing, authority } = server;
+    await writeFile(authorityFile(runtime, project), authority);
+    const surroundings = JSON.stringify({ origin, refusing, account, failing, tells });
     const results = await (args ? contractsBy : contractsInWorkerd)(runtime, surroundings, project);
     if (results.length < contracts.length) throw new Error(`It ran ${results.length} of ${contracts.length} contracts`);
     const problems = results.filter(({ problem }) => problem !== null);
@@ -181,9 +189,17 @@ async function checkVersion({ name, binary }: Runtime, version: string): Promise
   if (!told.includes(expected)) throw new Error(`It says that it is ${stdout.trim()}`);
 }
 
+/** The certificate that a runtime has to trust. */
+function authorityFile({ name, dependency }: Runtime, project: string): string {
+  return join(project, `${name} ${dependency}.pem`);
+}
+
 /** By a command that prints the results. */
-async function contractsBy({ binary, args = [] }: Runtime, surroundings: string, project: string): Promise<Result[]> {
+async function contractsBy(runtime: Runtime, surroundings: string, project: string): Promise<Result[]> {
+  const { binary, args = [] } = runtime;
   const env = {
+    NODE_EXTRA_CA_CERTS: authorityFile(runtime, project),
+    DENO_CERT: authorityFile(runtime, project),
     CONTRACT_SURROUNDINGS: surroundings,
     RUNTIMES_MANIFEST: join(folder, 'package.json'),
     DENO_DIR: join(project, '.deno'),
@@ -267,10 +283,75 @@ async function bundle(entry: string, outfile: string, format: 'esm' | 'iife'): P
 
 // Other surroundings --------------------------------------------------------
 
+type Check = (project: string, server: ContractServer) => Promise<string | null>;
+
+/** Where a program sends nothing: how it is started, and what its error names. */
+interface Unsent {
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly names: string;
+}
+
+const behindProxy = { HTTPS_PROXY: 'PROXY', NODE_USE_ENV_PROXY: '1' };
+const mayNot = 'this process may not connect to';
+const unsent: readonly (Unsent & { readonly what: string })[] = [
+  {
+    what: 'Deno without --allow-net sends nothing, and says so',
+    binary: installed('deno/deno'),
+    args: ['run', '--no-prompt', '--cached-only', '--allow-env', 'unsent.js'],
+    names: mayNot,
+  },
+  {
+    what: "Node's permission model without --allow-net sends nothing, and says so",
+    binary: installed('node-26.10/bin/node'),
+    args: ['--permission', '--allow-fs-read=*', 'unsent.js'],
+    names: mayNot,
+  },
+  ...[
+    { runtime: 'Node 24', binary: installed('node-24.21/bin/node'), args: ['unsent.js'] },
+    { runtime: 'Node 26', binary: installed('node-26.10/bin/node'), args: ['unsent.js'] },
+    { runtime: 'Bun', binary: installed('bun/bin/bun.exe'), args: ['unsent.js'] },
+    { runtime: 'Deno', binary: installed('deno/deno'), args: [...denoArgs, 'unsent.js'] },
+  ].map(({ runtime, ...row }) => ({
+    what: `${runtime} behind a proxy with 407 sends nothing, and names the proxy`,
+    ...row,
+    env: behindProxy,
+    names: 'the proxy wants a user and password',
+  })),
+];
+
+async function sendsNothing(
+  { binary, args, env = {}, names }: Unsent,
+  project: string,
+  { account, failing }: ContractServer,
+): Promise<string | null> {
+  const options = { ...account, baseUrls: { sandbox: `https://${failing.expired}` }, maxRetries: 0 };
+  const source = `
+    import { HostedClient } from 'hosted-client';
+    const link = { companyName: 'a', dataPrivacyPolicyUrl: 'https://a.test', callbackUrl: 'https://a.test' };
+    await new HostedClient(${JSON.stringify(options)}).links.create(link).then(
+      () => console.log('sent'),
+      ({ name, outcome, message }) => console.log(name, outcome, message.includes(${JSON.stringify(names)}) ? 'named' : message),
+    );
+    // What was not sent may keep Deno from ending by itself.
+    globalThis.Deno?.exit();`;
+  const file = `unsent-${failing.expired?.split(':')[1]}.js`;
+  await writeFiles(project, { [file]: source });
+  const started = args.map((arg) => (arg === 'unsent.js' ? file : arg));
+  const proxied = Object.entries(env).map(([name, value]) => [
+    name,
+    value.replace('PROXY', `http://${failing['a proxy with 407']}`),
+  ]);
+  const ownEnv = { DENO_DIR: join(project, '.deno'), DENO_NO_UPDATE_CHECK: '1', ...Object.fromEntries(proxied) };
+  const { output } = await run(binary, started, { cwd: project, env: ownEnv, timeoutMs: 90_000 });
+  return output.split('\n').includes('HostedConnectionError not_sent named') ? null : output;
+}
+
 /** Checks of one thing each: null, or what is wrong. */
-const checks: readonly (readonly [string, (project: string, server: ContractServer) => Promise<string | null>])[] = [
+const checks: readonly (readonly [string, Check])[] = [
   ['A browser is refused', refusedByBrowser],
-  ['Deno without --allow-net sends nothing, and says so', forbiddenByDeno],
+  ...unsent.map(({ what, ...row }) => [what, (project, server) => sendsNothing(row, project, server)] as const),
   ['The recipe for Hono, on workerd: 1.5 MB, the same again, and a forged callback', runHonoRecipe],
   ['The handler as the function of a Worker', runWorkerHandler],
   ['The handler as the function of Bun.serve()', (project) => serveHandler(project, installed('bun/bin/bun.exe'), [])],
@@ -307,23 +388,6 @@ async function refusedByBrowser(project: string): Promise<string | null> {
   }
   const outside = told({});
   return outside === 'started' ? null : `Without a document: ${outside}`;
-}
-
-async function forbiddenByDeno(project: string, { origin, account }: ContractServer): Promise<string | null> {
-  const source = `
-    import { HostedClient } from 'hosted-client';
-    const client = new HostedClient({ ...${JSON.stringify(account)}, baseUrls: { sandbox: '${origin}/service/forbidden' }, maxRetries: 0 });
-    await client.links.list().then(
-      () => console.log('sent'),
-      ({ name, outcome }) => console.log(name, outcome),
-    );
-    // What was not sent may keep Deno from ending by itself.
-    Deno.exit();`;
-  await writeFiles(project, { 'forbidden.js': source });
-  const env = { DENO_DIR: join(project, '.deno'), DENO_NO_UPDATE_CHECK: '1' };
-  const args = ['run', '--no-prompt', '--cached-only', 'forbidden.js'];
-  const { output } = await run(installed('deno/deno'), args, { cwd: project, env, timeoutMs: 90_000 });
-  return output === 'HostedConnectionError not_sent' ? null : output;
 }
 
 /** The recipe as it stands, bundled as wrangler does it. */
