@@ -8,8 +8,8 @@
 
 import { describeThrown } from '../errors/caller-frames.js';
 import { readProcessFacts } from '../runtime/env-proxy.js';
-import { isPlatformFetch, mayHaveBegun, unconnectedHostOf } from '../runtime/fetch.js';
-import { copyProperties } from '../runtime/untrusted-objects.js';
+import { isPlatformFetch, undiciStepOf } from '../runtime/fetch.js';
+import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 
 /** Why a request has no response. */
 export interface ConnectionFailure {
@@ -69,12 +69,18 @@ const onlyByKit =
 
 const broken = 'the connection to ORIGIN broke';
 const checkServer = 'check host and port in "baseUrls"';
+const checkFirewall = `${checkServer}, and the firewall`;
 const checkNetwork = 'check the network of this machine';
 const checkDns = 'check "baseUrls", and the DNS of this machine';
 const checkProxy = 'check the proxy that this process uses';
+const checkPort = 'check the port in "baseUrls"';
+const checkClock = 'check the clock of this machine';
 const mustRenew = 'the server must renew it, unless the clock of this machine is wrong';
-
-/** The text of an error of a rejected certificate: the codes of Node (OpenSSL's) and Bun, and the message of Deno. */
+const hasNoTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG) | type InvalidContentType$/;
+const hasOtherTls = /^ERR_SSL_(?:UNSUPPORTED_PROTOCOL|\S+_PROTOCOL_VERSION) | alert: ProtocolVersion$/;
+const isUntrusted =
+  /^(?:\S*SELF_SIGNED_CERT\S*|UNABLE_TO_GET_ISSUER\S+|UNABLE_TO_VERIFY\S+|UNKNOWN_CERT\S+|CERT_UNTRUSTED) |: UnknownIssuer$/;
+/** A rejected certificate, by the codes of Node (OpenSSL's) and Bun, and by the message of Deno. */
 const certificate =
   /^(?!ERR_SSL_)(?:\S+_)?(?:CERT|CRL|CERTIFICATE_VERIFICATION_ERROR)(?:_\S+)? |^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH) |: invalid peer certificate: /;
 
@@ -83,7 +89,7 @@ const kinds: readonly (readonly [text: RegExp, what: string, advice?: string | (
   [/^(?:ENOTFOUND|EAI_FAIL|EAI_NODATA) |: dns error: /, 'DNS knows no host of ORIGIN', checkDns],
   [/^EAI_AGAIN /, 'DNS did not respond for the host of ORIGIN', `${checkNetwork}, and "baseUrls"`],
   [/^(?:ECONNREFUSED|ConnectionRefused) |: Connection refused /, 'ORIGIN refused the connection', checkServer],
-  [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT) /, 'the connection to ORIGIN timed out', `${checkServer}, and the firewall`],
+  [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT) /, 'the connection to ORIGIN timed out', checkFirewall],
   [
     /^(?:EHOSTUNREACH|ENETUNREACH) | is unreachable \(|: No route to host /,
     'there is no route to ORIGIN',
@@ -95,36 +101,20 @@ const kinds: readonly (readonly [text: RegExp, what: string, advice?: string | (
     'the proxy refused to connect to ORIGIN',
     checkProxy,
   ],
-  [
-    /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG) | type InvalidContentType$/,
-    'ORIGIN does not speak TLS',
-    'check the port in "baseUrls"',
-  ],
-  [
-    /^ERR_SSL_(?:UNSUPPORTED_PROTOCOL|\S+_PROTOCOL_VERSION) | alert: ProtocolVersion$/,
-    'ORIGIN and this runtime have no version of TLS in common',
-    checkServer,
-  ],
+  [hasNoTls, 'ORIGIN does not speak TLS', checkPort],
+  [hasOtherTls, 'ORIGIN and this runtime have no version of TLS in common', checkServer],
   [/^ERR_SSL_\S+ .|: received fatal alert: /, 'ORIGIN rejected the TLS handshake', checkServer],
   [/^CERT_HAS_EXPIRED |: certificate expired/, 'the certificate of ORIGIN has expired', mustRenew],
+  [/^CERT_NOT_YET_VALID |: certificate not valid yet/, 'the certificate of ORIGIN is not valid yet', checkClock],
+  [/^ERR_TLS_CERT_ALT|: certificate not valid for name /, 'the certificate of ORIGIN is for another host', checkServer],
   [
-    /^CERT_NOT_YET_VALID |: certificate not valid yet/,
-    'the certificate of ORIGIN is not valid yet',
-    'check the clock of this machine',
-  ],
-  [
-    /^ERR_TLS_CERT_ALTNAME_INVALID |: certificate not valid for name /,
-    'the certificate of ORIGIN is for another host',
-    'check the host in "baseUrls"',
-  ],
-  [
-    /^(?:\S*SELF_SIGNED_CERT\S*|UNABLE_TO_GET_ISSUER\S+|UNABLE_TO_VERIFY\S+|UNKNOWN_CERTIFICATE\S+|CERT_UNTRUSTED) |: UnknownIssuer$/,
+    isUntrusted,
     'the certificate of ORIGIN is from an authority that this runtime does not trust',
     adviceAboutAuthority,
   ],
   [certificate, 'the certificate of ORIGIN cannot be verified'],
   [/^ERR_ACCESS_DENIED .|^ Requires net /, 'this process may not connect to ORIGIN', 'start it with --allow-net'],
-  [/ bad port$| are blocked$/, 'fetch connects to no service at the port of ORIGIN', 'use another port in "baseUrls"'],
+  [/ bad port$| are blocked$/, 'fetch connects to no service at the port of ORIGIN', checkPort],
   [/^UND_ERR_(?:CLOSED|DESTROYED) /, 'the dispatcher of "fetch" was closed before the response of ORIGIN'],
   [/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT /, 'ORIGIN did not respond within the time limit of fetch itself'],
   [/^(?:ECONNRESET|ECONNABORTED|EPIPE|EPROTO|UND_ERR_SOCKET|ConnectionClosed) /, broken],
@@ -169,17 +159,17 @@ const unreadable: PlatformError = { code: '', syscall: '', message: '', host: un
 
 // The code is on the error, on one of its causes, or on the errors of the IP addresses that were tried.
 function errorsIn(error: unknown, depth = 0, outer: Partial<PlatformError> = {}): readonly PlatformError[] {
-  if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];
   try {
+    if (!isRecord(error) || depth > 4) return [unreadable];
     const names = ['errors', 'code', 'cause', 'syscall', 'message'];
     const { errors, code, cause, syscall, message } = copyProperties(error, names);
-    const host = outer.host ?? unconnectedHostOf(error);
-    const step = { host, mayHaveBegun: outer.mayHaveBegun === true || mayHaveBegun(error) };
+    const { host, mayHaveBegun } = undiciStepOf(error);
+    const step = { host: outer.host ?? host, mayHaveBegun: outer.mayHaveBegun === true || mayHaveBegun };
     if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => errorsIn(each, depth + 1, step));
-    if (typeof code !== 'string' && typeof cause === 'object' && cause !== null)
-      return errorsIn(cause, depth + 1, step);
-    const [text, call] = [code, syscall].map((value) => (typeof value === 'string' ? value : ''));
-    return [{ code: text ?? '', syscall: call ?? '', message: String(message), ...step }];
+    if (typeof code !== 'string' && isRecord(cause)) return errorsIn(cause, depth + 1, step);
+    return [
+      { code: typeof code === 'string' ? code : '', syscall: String(syscall), message: String(message), ...step },
+    ];
   } catch {
     return [unreadable];
   }

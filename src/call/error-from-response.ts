@@ -157,20 +157,15 @@ export function describeWebPage({ call }: Attempt): string {
  * of the id, or an id of a person, a job or a link. Such an id is not used.
  */
 export function requestIdIn(headers: Headers, { call, signed }: Pick<Attempt, 'call' | 'signed'>): string | null {
-  const { linkId, body } = call.encoded;
-  for (const name of assumedRequestIdHeaders) {
-    // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
-    const id = headers.get(name)?.trim();
-    if (id === undefined || !/^[\w.:=+/-]{1,128}$/.test(id)) continue;
-    const repeats = (given: unknown) => typeof given === 'string' && given !== '' && isIn(given, id);
-    if (signed !== null && id.includes(signed.signature.slice(0, 16))) continue;
-    if (![linkId, ...Object.values(body)].some(repeats)) return id;
-  }
-  return null;
+  const own = [signed?.signature.slice(0, 16), call.encoded.linkId, ...Object.values(call.encoded.body)];
+  // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
+  const ids = assumedRequestIdHeaders.map((name) => headers.get(name)?.trim() ?? '');
+  return ids.find((id) => /^[\w.:=+/-]{1,128}$/.test(id) && !own.some((given) => isIn(given, id))) ?? null;
 }
 
 // Nearly every id has a short text somewhere, so a short text counts only between other characters than letters and digits.
-function isIn(given: string, id: string): boolean {
+function isIn(given: unknown, id: string): boolean {
+  if (typeof given !== 'string' || given === '') return false;
   return given.length > 3 ? id.includes(given) : id.split(/[^A-Za-z0-9]/).includes(given);
 }
 

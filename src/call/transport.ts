@@ -12,7 +12,7 @@ import { decodeLossy, decodeUtf8 } from '../runtime/bytes.js';
 import { isPlatformFetch, sendableOnce, watchUndici, withoutStoring } from '../runtime/fetch.js';
 import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
 import { readBytes } from '../runtime/read-body.js';
-import { isRecord, shadowPollution, tryCopyProperties, writeJson } from '../runtime/untrusted-objects.js';
+import { shadowPollution, tryCopyProperties, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import {
   type Attempt,
@@ -61,10 +61,7 @@ export async function send(
   const { settings } = attempt.call.shared;
   const ky = loadKy.value ?? (await loadKy().catch(loadErrorOf));
   signal.throwIfAborted();
-  if (typeof ky === 'string') {
-    const why = `the code that sends requests could not be loaded (${ky}): ${adviceIfNotLoaded()}`;
-    throw createConnectionError(attempt, { why, reason: ky, isNotSent: true, isLasting: false });
-  }
+  if (typeof ky === 'string') throw createConnectionError(attempt, createNotLoaded(ky));
   watchUndici();
   let received: Omit<TransportResponse, 'receivedAt'>;
   try {
@@ -73,8 +70,10 @@ export async function send(
     signal.throwIfAborted();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // The request could not be written, so no connection failed. Or a framework, such as Next.js, ends this code.
-    if (attempt.progress === 'not sent' || isFrameworkSignal(error)) throw error;
+    // A framework, such as Next.js, knows its signals by this property, so they must reach it unchanged.
+    const isSignal = typeof tryCopyProperties(Object(error), ['digest'])?.digest === 'string';
+    // A request that could not be written is no failed connection.
+    if (attempt.progress === 'not sent' || isSignal) throw error;
     throw createConnectionError(attempt, explainFailure(error, originOf(attempt.call), settings.fetch));
   }
   attempt.progress = 'answered';
@@ -161,14 +160,16 @@ async function readWhole(
   return { status, headers, text: decodeLossy(bytes), flaw: isWhole ? 'not_utf8' : 'too_large' };
 }
 
-// Frameworks know their signals by this property, so a signal must reach the framework unchanged.
-function isFrameworkSignal(error: unknown): boolean {
-  return isRecord(error) && typeof tryCopyProperties(error, ['digest'])?.digest === 'string';
-}
+const noEncoder = 'this environment has no TextEncoder; for jest, set "testEnvironment" to "node"';
 
-function adviceIfNotLoaded(): string {
-  const isDom = typeof TextEncoder === 'undefined';
-  return isDom ? 'this environment has no TextEncoder; for jest, set "testEnvironment" to "node"' : adviceToRestart;
+function createNotLoaded(reason: string): ConnectionFailure {
+  const why = `the code that sends requests could not be loaded (${reason}): `;
+  return {
+    why: why + (globalThis.TextEncoder ? adviceToRestart : noEncoder),
+    reason,
+    isNotSent: true,
+    isLasting: false,
+  };
 }
 
 function createConnectionError(

@@ -1,6 +1,5 @@
 /**
- * Bytes of any realm, such as those of a test runner, and UTF-8. The coders are created at first use, because jest's
- * jsdom has none.
+ * Bytes of any realm, such as those of a test runner, and UTF-8.
  *
  * @module
  */
@@ -23,22 +22,13 @@ export function toBytes(value: unknown): Uint8Array | null {
   return isMemory ? new Uint8Array(value as ArrayBuffer) : null;
 }
 
-type Coders = Pick<typeof globalThis, 'TextEncoder' | 'TextDecoder'>;
-
-let coders: { encoder: TextEncoder; decoder: TextDecoder; lossy: TextDecoder } | undefined;
-
-function createCoders() {
-  const { TextEncoder, TextDecoder } = globalThis.TextEncoder ? globalThis : (builtinModule('util') as Coders);
-  coders = {
-    encoder: new TextEncoder(),
-    decoder: new TextDecoder('utf-8', { fatal: true }),
-    lossy: new TextDecoder('utf-8'),
-  };
-  return coders;
+/** The platform's coders. They are looked up at first use, because jest's jsdom has none. */
+function coders() {
+  return globalThis.TextEncoder ? globalThis : (builtinModule('util') as typeof globalThis);
 }
 
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
-  return (coders ?? createCoders()).encoder.encode(text);
+  return new (coders().TextEncoder)().encode(text);
 }
 
 /**
@@ -47,7 +37,7 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
  */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
-    return (coders ?? createCoders()).decoder.decode(bytes);
+    return new (coders().TextDecoder)('utf-8', { fatal: true }).decode(bytes);
   } catch {
     return null;
   }
@@ -55,5 +45,5 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 
 /** Decodes bytes as UTF-8, and replaces invalid bytes. */
 export function decodeLossy(bytes: Uint8Array): string {
-  return (coders ?? createCoders()).lossy.decode(bytes);
+  return new (coders().TextDecoder)('utf-8').decode(bytes);
 }

@@ -62,19 +62,15 @@ export function sendableOnce(
   return { ...init, headers, body: body.stream(), duplex: 'half', credentials: 'omit' } as RequestInit;
 }
 
-interface Channels {
-  subscribe?(name: string, subscriber: (message: UndiciMessage) => void): void;
-}
-
-interface UndiciMessage {
-  readonly error: object;
-  readonly connectParams?: { readonly host: string };
-}
-
 /** The errors of connections that undici could not make, each with the host that it tried. */
 const unconnected = new WeakMap<object, string>();
 /** The errors of requests that undici had begun. */
 const begun = new WeakSet<object>();
+
+type Subscribe = (
+  name: string,
+  subscriber: (message: { error: object; connectParams?: { host: string } }) => void,
+) => void;
 
 let isWatching = false;
 
@@ -83,8 +79,8 @@ let isWatching = false;
  * show at which step a request failed. The error itself does not: the same one may come before the request and after it.
  */
 export function watchUndici(): void {
-  const channels = isWatching ? null : (builtinModule('diagnostics_channel') as Channels | null);
-  if (typeof channels?.subscribe !== 'function') return;
+  const channels = isWatching ? null : (builtinModule('diagnostics_channel') as { subscribe?: Subscribe } | null);
+  if (!channels?.subscribe) return;
   isWatching = true;
   channels.subscribe('undici:client:connectError', ({ error, connectParams }) => {
     // If a proxy cannot be reached, undici reports its host before the host behind it.
@@ -93,12 +89,10 @@ export function watchUndici(): void {
   channels.subscribe('undici:request:error', ({ error }) => begun.add(error));
 }
 
-/** The host that undici could not connect to; undefined if this is not the error of such a connection. */
-export function unconnectedHostOf(error: object): string | undefined {
-  return unconnected.get(error);
-}
-
-/** Whether undici may have begun the request that failed with this error. */
-export function mayHaveBegun(error: object): boolean {
-  return !isWatching || begun.has(error);
+/**
+ * The step of undici at which a request failed with this error: the host that it could not connect to, if it was that
+ * step; and whether it may have begun the request.
+ */
+export function undiciStepOf(error: object): { readonly host: string | undefined; readonly mayHaveBegun: boolean } {
+  return { host: unconnected.get(error), mayHaveBegun: !isWatching || begun.has(error) };
 }

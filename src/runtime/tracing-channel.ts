@@ -63,13 +63,8 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
     const isComplete = Object.hasOwn(Object.getPrototypeOf(channel), 'hasSubscribers');
     return isComplete ? channel : addSubscriberCheck(channel);
   };
-  return {
-    call: open('call'),
-    wait: open('wait'),
-    callback: open('callback'),
-    delivery: open('delivery'),
-    batch: open('batch'),
-  };
+  const names: readonly ChannelName[] = ['call', 'wait', 'callback', 'delivery', 'batch'];
+  return Object.fromEntries(names.map((name) => [name, open(name)])) as Record<ChannelName, TracingChannel>;
 }
 
 // The tracing channels of Bun lack this property.

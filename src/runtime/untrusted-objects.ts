@@ -185,24 +185,27 @@ function isBelowObjectPrototype(holder: object, name: string): boolean {
 }
 
 /** The standard properties of `Object.prototype` (ECMA-262 §20.1.3 and §B.2.2). */
-const standardNames: ReadonlySet<string> = new Set([
-  'constructor',
-  'hasOwnProperty',
-  'isPrototypeOf',
-  'propertyIsEnumerable',
-  'toLocaleString',
-  'toString',
-  'valueOf',
-  '__proto__',
-  '__defineGetter__',
-  '__defineSetter__',
-  '__lookupGetter__',
-  '__lookupSetter__',
-]);
+const standardNames = [
+  ...[
+    'constructor',
+    'hasOwnProperty',
+    'isPrototypeOf',
+    'propertyIsEnumerable',
+    'toLocaleString',
+    'toString',
+    'valueOf',
+  ],
+  ...['__proto__', '__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__'],
+];
+
+/** The names that other code has put on `Object.prototype`. */
+function foreignNames(): readonly string[] {
+  return Object.getOwnPropertyNames(Object.prototype).filter((name) => !standardNames.includes(name));
+}
 
 /** Whether other code has put something on `Object.prototype`. */
 export function isPolluted(): boolean {
-  return Object.getOwnPropertyNames(Object.prototype).some(isForeign);
+  return foreignNames().length > 0;
 }
 
 /**
@@ -210,10 +213,5 @@ export function isPolluted(): boolean {
  * other code, to hide the polluted values.
  */
 export function shadowPollution(): Readonly<Record<string, undefined>> {
-  const names = Object.getOwnPropertyNames(Object.prototype).filter(isForeign);
-  return Object.fromEntries(names.map((name) => [name, undefined]));
-}
-
-function isForeign(name: string): boolean {
-  return !standardNames.has(name);
+  return Object.fromEntries(foreignNames().map((name) => [name, undefined]));
 }

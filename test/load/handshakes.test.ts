@@ -104,7 +104,7 @@ test('a blocked port is not sent, and named', async () => {
   const { error } = await createAt('https://127.0.0.1:6000', '', { fetch: through(new Agent()) });
 
   expect(error).toMatchObject(notSent);
-  expect(error.message).toContain('fetch connects to no service at the port of https://127.0.0.1:6000: use another');
+  expect(error.message).toContain('fetch connects to no service at the port of https://127.0.0.1:6000: check the port');
 });
 
 // Proxies -------------------------------------------------------------------
