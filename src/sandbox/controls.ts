@@ -10,7 +10,7 @@ import { parseJson, withoutUndefined } from '../runtime/untrusted-objects.js';
 import type { MockFault } from '../testing/types.js';
 import { inputObject } from '../validation/check.js';
 import { integer } from '../validation/input.js';
-import { checkInput, failNextInput, playControlInput, resendInput } from './input.js';
+import { checkInput, failNextInput, playInput, resendInput } from './input.js';
 import type { Simulation } from './simulation.js';
 import type { Sandbox } from './types.js';
 
@@ -49,7 +49,7 @@ export function createControls(sandbox: Sandbox, { copyNewestLink }: Pick<Simula
   app.get('/control/callbacks', (c) => c.json(after(sandbox.callbacks, c.req.query('after'))));
 
   app.post('/control/play', async (c) => {
-    const { refId, outcome, ...options } = checkInput(playControlInput, parseBody(await c.req.text()));
+    const { refId, outcome, ...options } = checkInput(playInput, parseBody(await c.req.text()));
     const played = refId ?? copyNewestLink(options.environment ?? 'sandbox');
     return c.json(await sandbox.play(played, outcome, withoutUndefined(options)));
   });

@@ -27,17 +27,13 @@ const faultKinds = Object.keys(faultTexts) as readonly MockFault['kind'][];
 /** An environment. */
 export const environmentInput = inputObject({ environment });
 
-const outcomeToPlay = {
+/** An outcome to play. Only the control can do without a link. */
+export const playInput = inputObject({
+  refId: z.optional(anyString),
   outcome,
   environment: z.optional(environment),
   idType: z.optional(z.custom<IdType>(isIdType, 'must be an object with "country" and "idType"')),
-};
-
-/** An outcome to play. */
-export const playInput = inputObject({ refId: anyString, ...outcomeToPlay });
-
-/** An outcome to play, on a copy of the newest link if no link is given. */
-export const playControlInput = inputObject({ refId: z.optional(anyString), ...outcomeToPlay });
+});
 
 /** A callback to send again. */
 export const resendInput = inputObject({ variant: z.optional(variant) });

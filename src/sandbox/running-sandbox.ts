@@ -163,7 +163,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
     async play(refId, outcome, { environment: given, idType } = {}) {
       const input = checkInput(playInput, { refId, outcome, environment: given, idType }, 'play an outcome');
       const { environment = 'sandbox' } = input;
-      return simulation.play(input.refId, input.outcome, { environment, idType: input.idType });
+      return simulation.play(input.refId ?? '', input.outcome, { environment, idType: input.idType });
     },
     resend: callbacks.resend,
     retryNow: callbacks.retryNow,
