@@ -2,7 +2,8 @@
 
 import { HostedClient } from 'hosted-client';
 
-// Reads HOSTED_PARTNER_ID, HOSTED_API_KEY and HOSTED_SANDBOX_BASE_URL. The default environment is the sandbox.
+// Reads HOSTED_PARTNER_ID, HOSTED_API_KEY and HOSTED_SANDBOX_BASE_URL.
+// The default environment is the sandbox.
 const client = HostedClient.fromEnv();
 
 const { url, refId } = await client.links.create({

@@ -202,6 +202,7 @@ const importedByExamples = [
   '@nestjs/platform-express',
   '@opentelemetry/api',
   '@opentelemetry/instrumentation-undici',
+  '@playwright/test',
   '@types/express',
   '@types/node',
   '@types/pg',
