@@ -90,6 +90,7 @@ const withoutDatabase: readonly Recipe[] = [
   {
     name: 'Express',
     ...recipe('server.mjs', 'README.md'),
+    packages: ['express'],
     look: (...given) => takeThree('Express', ...given),
   },
   {
