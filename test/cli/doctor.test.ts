@@ -393,6 +393,14 @@ test('an endpoint that does not respond exits 4', async () => {
   expect(messages).toContain(`no response from ${new URL(url).origin} (ECONNREFUSED): start the server`);
 });
 
+test('an endpoint at a port that fetch never connects to is told so', async () => {
+  const { env } = await account();
+
+  const { messages } = await examine(env, '--callback', 'http://127.0.0.1:9/callbacks');
+
+  expect(messages).toContain('no response from http://127.0.0.1:9 (fetch never connects to this port)');
+});
+
 test('a wrong use is named', async () => {
   expect(await command(['doctor', '--callbak', 'x'])).toEqual({
     code: 2,

@@ -63,8 +63,8 @@ function checkClock(headers: Headers, { from, to }: { from: number; to: number }
  * The reason with a blank before it, such as ` (ECONNREFUSED)` or ` within ten seconds`; empty if no reason is known.
  */
 export function reasonOf(error: unknown): string {
-  const cause: unknown = Object(error).cause;
-  const code: unknown = Object(cause).code;
+  const { code, message } = Object(Object(error).cause);
+  if (message === 'bad port') return ' (fetch never connects to this port)';
   if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(code)) return ` (${code})`;
   return Object(error).name === 'TimeoutError' ? ' within ten seconds' : '';
 }
