@@ -30,6 +30,7 @@ import {
   httpUrl,
   integer,
   maxBodyLimit,
+  pastedString,
   stringOf,
 } from './validation/input.js';
 import { findPastedProblemOfPlain } from './validation/pasted.js';
@@ -160,11 +161,11 @@ export const wireOptions = inputObject({
 const mustReturnTime = 'must return the time as a finite number of milliseconds';
 
 const optionShape = {
-  partnerId: z.custom<string>((value) => typeof value === 'string' && findPartnerIdProblem(value) === null, {
-    abort: false,
-    error: ({ input }) =>
-      typeof input === 'string' ? findPartnerIdProblem(input) : 'must be a string: leading zeros are significant',
-  }),
+  partnerId: pastedString<string>(
+    (value) => typeof value === 'string' && /^\S+$/.test(value),
+    'must be a string without blanks',
+    'must be a string: leading zeros are significant',
+  ),
   apiKey: z.optional(anyString),
   signer: z.optional(
     z.custom<Signer>(
@@ -200,10 +201,6 @@ const optionShape = {
 const optionNames = Object.keys(optionShape);
 
 const clientOptions = inputObject(optionShape);
-
-function findPartnerIdProblem(id: string): string | null {
-  return /^\S+$/.test(id) ? findPastedProblemOfPlain(id) : 'must be a string without blanks';
-}
 
 /** Finds options that contradict each other. Each may have the wrong type. */
 function findConflicts({

@@ -33,16 +33,12 @@ let noStore: NoStore | undefined;
  * platform throws if it is there: on Workers with an old compatibility date. This is tried once, with the first request.
  */
 export function withoutStoring(): NoStore {
-  noStore ??= takesNoStore() ? { cache: 'no-store' } : {};
-  return noStore;
-}
-
-function takesNoStore(): boolean {
   try {
-    return new Request('https://localhost', { cache: 'no-store' }) instanceof Request;
+    noStore ??= new Request('https://localhost', { cache: 'no-store' }) && { cache: 'no-store' };
   } catch {
-    return false;
+    noStore = {};
   }
+  return noStore;
 }
 
 /**

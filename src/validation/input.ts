@@ -70,28 +70,32 @@ export function durationOr<const T>(other: T, message: string, least = 1) {
   return z.custom<number | T>(accepts, { path: [], error: message });
 }
 
+/** A string that was not pasted wrongly, or another value that is right. `mustBe` says what would be right. */
+export function pastedString<T = string>(isRight: (value: unknown) => boolean, mustBe: string, mustBeString = mustBe) {
+  const problemOf = (value: unknown) => {
+    const problem = typeof value === 'string' ? findPastedProblemOfPlain(value) : null;
+    return problem ?? (isRight(value) ? null : typeof value === 'string' ? mustBe : mustBeString);
+  };
+  return z.custom<T>((value) => problemOf(value) === null, { abort: false, error: ({ input }) => problemOf(input) });
+}
+
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
 export const httpUrl = z.pipe(
   z.transform(copyUrl),
-  z.custom<string>(isUrlString, { error: ({ input }) => findUrlProblem(input, 'must be an absolute http(s) URL') }),
+  pastedString<string>(isUrlString, 'must be an absolute http(s) URL'),
 );
 
 /** The URL for callbacks: an absolute http(s) URL in the form that is sent, or null. */
 export const callbackUrl = z.pipe(
   z.transform(copyUrl),
-  z.custom<string | null>((value) => value === null || isUrlString(value), {
-    error: ({ input }) => findUrlProblem(input, mustBeUrlOrNull),
-  }),
+  pastedString<string | null>(
+    (value) => value === null || isUrlString(value),
+    'must be an absolute http(s) URL, or null to use the default callback URL of the account',
+  ),
 );
 
-const mustBeUrlOrNull = 'must be an absolute http(s) URL, or null to use the default callback URL of the account';
-
 function isUrlString(value: unknown): boolean {
-  return typeof value === 'string' && isHttpUrl(value) && findPastedProblemOfPlain(value) === null;
-}
-
-function findUrlProblem(value: unknown, otherwise: string): string {
-  return (typeof value === 'string' ? findPastedProblemOfPlain(value) : null) ?? otherwise;
+  return typeof value === 'string' && isHttpUrl(value);
 }
 
 /**
