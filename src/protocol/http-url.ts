@@ -37,7 +37,7 @@ export function isPublicUrl(url: string): boolean {
 
 /** What is probably wrong with a callback URL, if the service at `serviceUrl` is public; null if nothing seems to be. */
 export function findCallbackUrlProblem(callbackUrl: string, serviceUrl: string): string | null {
-  if (!isPublicUrl(serviceUrl)) return null;
+  if (!isPublicUrl(serviceUrl) || !URL.canParse(callbackUrl)) return null;
   if (!isPublicUrl(callbackUrl)) {
     return 'leads to this machine or a private network, where the service cannot deliver callbacks: use a public URL';
   }

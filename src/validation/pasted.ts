@@ -7,8 +7,9 @@
 // Control and format characters, blanks other than a space, and characters that are drawn as nothing.
 const invisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
-/** `<api-key>`, `${API_KEY}`, `$(API_KEY)` and `{{ api_key }}`, alone or as a part of a URL. */
-const placeholder = /^(?:https?:\/\/\S*)?(?:<[a-z][\w .-]*>|\$\{\w+\}|\$\(\w+\)|\{\{ ?[\w.]+ ?\}\})(?:[/.:]\S*)?$/i;
+/** `<api-key>`, `${API_KEY}`, `$(API_KEY)` and `{{ api_key }}`, alone or as a part of a URL, and `YOUR_API_KEY`. */
+const placeholder =
+  /^(?:https?:\/\/\S*)?(?:<[\w .-]+>|\$\{\w+\}|\$\(\w+\)|\{\{ ?[\w.]+ ?\}\})(?:[/.:]\S*)?$|^your[-_ ][\w -]+$/i;
 
 /** What a program writes in place of a value that is not there, such as a variable that is not set. */
 const nothing = /^(?:https?:\/\/)?(?:undefined|null|\[object \w+\])(?:[/:].*)?$/;
@@ -17,6 +18,7 @@ const quoted = /^(["'`“‘„«]).*["'`”’“»]$/s;
 
 /** Says what cannot be right in a key, an id or a URL; null if nothing is found. */
 export function findPastedProblem(value: string): string | null {
+  if (/[\r\n]/.test(value)) return 'must not contain a line end';
   if (invisible.test(value)) return 'must not contain invisible characters: type it, or copy it as plain text';
   if (placeholder.test(value)) return 'must not be a placeholder: put the value in its place';
   if (nothing.test(value)) return 'must not be the text of a value that is not there: set what it is made from';
