@@ -1,4 +1,4 @@
-// The fifteen mistakes that people make first: each message says what is wrong and what to do next, and none shows a
+// The mistakes that people make first: each message says what is wrong and what to do next, and none shows a
 // secret. `test/published` has what other tools say of two of them: a CommonJS jest, and a bundle for browsers.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { HostedClient, type HostedClientOptions, HostedError, hmacSha256 } from 'hosted-client';
+import { nodeHandler } from 'hosted-client/node';
 import { createMockService } from 'hosted-client/testing';
 import ts from 'typescript';
 import { Agent, fetch as undiciFetch } from 'undici';
@@ -74,6 +75,16 @@ async function servingTls(certificate: Parameters<typeof createServerCertificate
   const dispatcher = new Agent({ connect: { ca: authority.cert } });
   const fetch = ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as never;
   return { origin, fetch };
+}
+
+const link = { companyName: 'Example Ltd', dataPrivacyPolicyUrl: 'https://partner.test/privacy', callbackUrl: null };
+
+/** A genuine callback. */
+function callback(): Promise<Request> {
+  const { jobs } = createMockService().sandbox;
+  const job = jobs.start();
+  jobs.complete(job, 'approved');
+  return jobs.callback(job);
 }
 
 interface Mistake {
@@ -262,6 +273,165 @@ const mistakes: readonly Mistake[] = [
     facts: { code: 'validation' },
   },
   {
+    what: 'the text "undefined" for a key',
+    make: () => thrownBy(() => clientOfKit({ apiKey: String(undefined) })),
+    says: [/"apiKey" must not be the text of a value that is not there: set what it is made from/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'the name of an option in snake case',
+    make: () => thrownBy(() => clientOfKit({ apiKey: undefined as never, api_key: secrets.key } as never)),
+    says: [/"api_key" is not a known property; did you mean "apiKey"\?/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'one base URL in place of one for each environment',
+    make: () =>
+      thrownBy(() => clientOfKit({ baseUrls: undefined as never, baseUrl: `https://${secrets.path}` } as never)),
+    says: [/"baseUrls" must be an object with .* such as \{ sandbox: "https:/, /did you mean "baseUrls"\?/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'a base URL without a scheme',
+    make: () => thrownBy(() => clientOfKit({ baseUrls: { sandbox: `${secrets.path}.test` } })),
+    says: [/"baseUrls\.sandbox" must be an absolute URL/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'a logger that is a function',
+    make: () => thrownBy(() => clientOfKit({ logger: (() => undefined) as never })),
+    says: [/"logger" must have debug\(\), info\(\), warn\(\) and error\(\)/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'seconds in place of milliseconds',
+    make: () => thrownBy(() => clientOfKit({ timeoutMs: 0.5 })),
+    says: [/"timeoutMs" must be an integer of milliseconds from 1 to \d+, got 0\.5/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'a clock in seconds',
+    make: () => get(clientOfKit({ clock: { now: () => Date.now() / 1_000 } })),
+    says: [/this machine's clock is \d+ days behind the service's "Date"/],
+    facts: { code: 'authentication' },
+  },
+  {
+    what: 'a signer that was not made',
+    make: () => thrownBy(() => clientOfKit({ apiKey: undefined as never, signer: hmacSha256 as never })),
+    says: [/"signer" must have a name, sign\(\) and verify\(\)/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'a key in place of the options of a signer',
+    make: () => thrownBy(() => hmacSha256(secrets.key as never)),
+    says: [/"apiKey" must be a string/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'variables in place of options',
+    make: () => thrownBy(() => HostedClient.fromEnv({ HOSTED_API_KEY: secrets.key } as never)),
+    says: [/"HOSTED_API_KEY" must be in "env": fromEnv\(\{\}, \{ env \}\)/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'the URL of a link in place of its reference id',
+    make: () => rejection(clientOfKit({}).links.get(`https://links.test/${secrets.refId}`)),
+    says: [/"refId" must be 1 to 128 letters, digits/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a link in place of its reference id',
+    make: () => rejection(clientOfKit({}).links.get({ refId: secrets.refId } as never)),
+    says: [/"refId" must be a string/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'the name of the field in place of that of the property',
+    make: () => rejection(clientOfKit({}).links.create({ company_name: secrets.body } as never)),
+    says: [/"company_name" is not a known property; did you mean "companyName"\?/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a relative callback URL',
+    make: () => rejection(clientOfKit({}).links.create({ ...link, callbackUrl: `/${secrets.path}` })),
+    says: [/"callbackUrl" must be an absolute http\(s\) URL, or null/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a country by its name',
+    make: () => {
+      const idTypes = [{ country: secrets.path, idType: 'BVN', verificationMethod: 'enhanced_kyc' as const }];
+      return rejection(clientOfKit({}).links.create({ ...link, idTypes }));
+    },
+    says: [/"idTypes\[0\]\.country" must be a two-letter country code/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a date without an offset',
+    make: () => rejection(clientOfKit({}).links.create({ ...link, expiresAt: '2030-01-31' })),
+    says: [/"expiresAt" must be a valid Date, or an ISO 8601 string with an offset such as/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a change of a link by another name',
+    make: () => rejection(clientOfKit({}).links.update(secrets.refId, { disabled: true } as never)),
+    says: [/"disabled" is not a known property; did you mean "isDisabled"\?/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'the ids of a job one by one',
+    make: () => rejection(clientOfKit({}).jobs.waitForCompletion(secrets.body as never, 'job-1' as never)),
+    says: [/must be one object with "userId" and "jobId", not the ids one by one/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a controller in place of its signal',
+    make: () => rejection(clientOfKit({}).links.get(secrets.refId, { signal: new AbortController() as never })),
+    says: [/"signal" must be an AbortSignal/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'all links, without a limit',
+    make: () =>
+      rejection(
+        clientOfKit({})
+          .links.list()
+          .toArray(undefined as never),
+      ),
+    says: [/"limit" must be an integer of 0 or more, or Infinity/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a callback that is confirmed by its ids',
+    make: () => rejection(clientOfKit({}).callbacks.confirm({ userId: secrets.body, jobId: 'job-1' } as never)),
+    says: [/"signedAt" must be a date: pass what receive\(\) returned/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a handler that is given a request of node:http',
+    make: () => deliveryError({ method: 'POST', headers: {}, url: secrets.path } as never),
+    says: [/must get a web-standard request: for Express, .* wrap it in nodeHandler\(…\) of hosted-client\/node/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'a client in place of a handler',
+    make: () => thrownBy(() => nodeHandler(clientOfKit({}) as never)),
+    says: [/"handle" must be the function that callbacks\.handler\(\) returns/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'a handler with the key of the other environment',
+    make: async () => deliveryError(await callback(), { apiKey: secrets.key }),
+    says: [/its signature does not match its timestamp, the partner id and the key of this client/],
+    facts: { code: 'signature', reason: 'mismatch' },
+  },
+  {
+    what: 'a handler whose clock is three days off',
+    make: async () => deliveryError(await callback(), { clock: { now: () => Date.now() + 3 * 86_400_000 } }),
+    says: [/too far in the past or in the future, by the clock of this machine; the limit is "maxHintAgeMs"/],
+    facts: { code: 'signature', reason: 'stale' },
+  },
+  {
     what: 'no key',
     make: () => thrownBy(() => clientOfKit({ apiKey: undefined as never })),
     says: [/"apiKey" must be set, unless "signer" is set instead/],
@@ -276,9 +446,9 @@ const mistakes: readonly Mistake[] = [
   },
 ];
 
-async function deliveryError(request: Request): Promise<unknown> {
+async function deliveryError(request: Request, wrong: Partial<HostedClientOptions> = {}): Promise<unknown> {
   const errors: unknown[] = [];
-  const handle = clientOfKit({}).callbacks.handler({
+  const handle = clientOfKit(wrong).callbacks.handler({
     onEvent: () => undefined,
     onError: (error) => errors.push(error),
   });
