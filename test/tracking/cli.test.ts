@@ -124,6 +124,13 @@ test.each<[string, readonly string[], Env, number, string]>([
     'DATABASE_URL must be a URL: postgresql:',
   ],
   [
+    'a file with Windows line ends',
+    ['stats'],
+    { DATABASE_URL: 'postgresql://app:planted-password@127.0.0.1:1/planted-database\r' },
+    2,
+    'DATABASE_URL must not contain a line end',
+  ],
+  [
     'a database that is away',
     ['stats'],
     {},

@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostedConfigError } from '../../index.js';
 import type { HostedStorageError, MigrationPlan, Tracker, TrackerStats } from '../../tracking/index.js';
+import { findPastedProblemOfPlain } from '../../validation/pasted.js';
 import { type Arguments, type Flags, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
@@ -190,9 +191,10 @@ function findPlace(given: Arguments, context: Context): { connectionString: stri
 function findDatabase({ env }: Context, missing: string): { readonly connectionString: string } {
   const connectionString = env.DATABASE_URL;
   if (!connectionString) throw new UsageError(missing);
-  if (!/^postgres(?:ql)?:$/.test(URL.parse(connectionString)?.protocol ?? '')) {
-    throw new UsageError('DATABASE_URL must be a URL: postgresql://USER:PASSWORD@HOST:PORT/DATABASE');
-  }
+  const isRight = /^postgres(?:ql)?:$/.test(URL.parse(connectionString)?.protocol ?? '');
+  const mustBe = isRight ? null : 'must be a URL: postgresql://USER:PASSWORD@HOST:PORT/DATABASE';
+  const problem = findPastedProblemOfPlain(connectionString) ?? mustBe;
+  if (problem !== null) throw new UsageError(`DATABASE_URL ${problem}`);
   return { connectionString };
 }
 
