@@ -67,7 +67,7 @@ export function hmacSha256(options: {
         : Promise.all(expected).then((known) => isOneOf(known, signature));
     },
   };
-  warningsBySigner.set(signer, apiKeys.flatMap(findKeyWarnings));
+  warningsBySigner.set(signer, findKeyWarnings(apiKeys));
   return signer;
 }
 

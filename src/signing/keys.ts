@@ -24,9 +24,10 @@ const keyWarnings: readonly (readonly [kind: KeyWarning['kind'], form: RegExp, m
   ['weak', /^.{0,15}$/s, 'has fewer than 16 characters, so others may guess it: check that it is whole'],
 ];
 
-/** Finds what is probably a mistake in a key. */
-export function findKeyWarnings(key: string): readonly KeyWarning[] {
-  return keyWarnings.filter(([, form]) => form.test(key)).map(([kind, , message]) => ({ kind, message }));
+/** Finds what is probably a mistake in one of these keys. */
+export function findKeyWarnings(keys: readonly string[]): readonly KeyWarning[] {
+  const found = keyWarnings.filter(([, form]) => keys.some((key) => form.test(key)));
+  return found.map(([kind, , message]) => ({ kind, message }));
 }
 
 /** Finds what is wrong with an API key. `path` is the name of the option that has the key. */

@@ -40,7 +40,7 @@ test.each<[string, Partial<HostedClientOptions>, string]>([
   ['a key of 15 characters', { apiKey: 'planted-key-0a1' }, short],
   [
     'a short key among several',
-    { apiKey: undefined as never, signer: hmacSha256({ apiKey: [good.apiKey, 'old'] }) },
+    { apiKey: undefined as never, signer: hmacSha256({ apiKey: [good.apiKey, 'old', 'older'] }) },
     short,
   ],
   ['a key in quotation marks', { apiKey: `"${good.apiKey}"` }, quoted],

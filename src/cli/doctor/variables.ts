@@ -92,7 +92,7 @@ function findMisspelt({ env }: Context): readonly Finding[] {
 function checkKeys({ env }: Context, isPublic: boolean): readonly Finding[] {
   const given = keyNames.filter((name) => env[name]);
   const warningsOf = (name: string) =>
-    findKeyWarnings(env[name] ?? '').map(({ kind, message }) => ({ kind, message: `${name} ${message}` }));
+    findKeyWarnings([env[name] ?? '']).map(({ kind, message }) => ({ kind, message: `${name} ${message}` }));
   const problems = given.flatMap(warningsOf).flatMap(({ kind, message }): Finding[] => {
     if (kind === 'copied') return [{ check: 'key', state: 'wrong', message }];
     return isPublic ? [{ check: 'key', state: 'warning', message }] : [];
