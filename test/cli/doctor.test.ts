@@ -328,6 +328,17 @@ test('an endpoint with callbacks.handler() is well', async () => {
   });
 });
 
+test('an endpoint whose handler fails is named with the reason of the handler', async () => {
+  const { client, env } = await account();
+  const handle = nodeHandler(client.callbacks.handler({ onEvent: () => undefined }));
+  const url = await listening((message, response) => void message.resume().on('end', () => handle(message, response)));
+
+  const { code, messages } = await examine(env, '--callback', url);
+
+  expect(code).toBe(1);
+  expect(messages).toContain('with status 503 (connection): the endpoint should reject such callbacks with 401');
+});
+
 test('an endpoint that rejects everything, as a login or a CSRF protection does, has a warning', async () => {
   const { env } = await account();
   const { url } = await receiving(403, 403, 403);

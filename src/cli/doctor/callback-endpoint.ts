@@ -28,7 +28,7 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
     if (isAccepted(unsigned.status)) return createAccepted('an unsigned', unsigned.status, origin);
     const answer = await post(url, forged, context);
     if (isAccepted(answer.status)) return createAccepted('a forged', answer.status, origin);
-    const finding = judge(unsigned.status, answer, origin);
+    const finding = judge(unsigned, answer, origin);
     return finding.state === 'wrong' ? finding : await checkSize(url, forged, context, finding);
   } catch (error) {
     context.signal.throwIfAborted();
@@ -69,15 +69,17 @@ function createAccepted(kind: string, status: number, origin: string): Finding {
  */
 const rejecting = new Set([400, 401, 403, 422]);
 
-function judge(unsigned: number, forged: Awaited<ReturnType<typeof post>>, origin: string): Finding {
-  const odd = [unsigned, forged.status].find((status) => !rejecting.has(status));
+type Answer = Awaited<ReturnType<typeof post>>;
+
+function judge(unsigned: Answer, forged: Answer, origin: string): Finding {
+  const odd = [unsigned, forged].find(({ status }) => !rejecting.has(status));
   if (odd === undefined) {
-    const message = `${origin} rejects unsigned and forged callbacks (status ${unsigned} and ${forged.status})`;
-    if (forged.isOfHandler) return { check: 'callback', state: 'well', message };
+    const message = `${origin} rejects unsigned and forged callbacks (status ${unsigned.status} and ${forged.status})`;
+    if (forged.word) return { check: 'callback', state: 'well', message };
     return { check: 'callback', state: 'warning', message: `${message}, ${unlikeHandler}` };
   }
-  const advice = adviceOf(odd);
-  const message = `${origin} responds to an unsigned or forged callback with status ${odd}: ${advice}`;
+  const said = odd.word ? `${odd.status} (${odd.word})` : odd.status;
+  const message = `${origin} responds to an unsigned or forged callback with status ${said}: ${adviceOf(odd.status)}`;
   return { check: 'callback', state: 'wrong', message };
 }
 
@@ -106,7 +108,7 @@ async function post(url: string, signed: object, { signal }: Context) {
     signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]),
   });
   // The body of a response of `callbacks.handler()` is one word.
-  return { status: response.status, isOfHandler: /^[a-z_]{1,20}$/.test(await response.text()) };
+  return { status: response.status, word: /^[a-z_]{1,20}$/.exec(await response.text())?.[0] };
 }
 
 /** A result as in §6 of docs/protocol.md. */

@@ -33,12 +33,7 @@ export interface Setup {
   /** The client; null if no client can be created. */
   readonly client: HostedClient | null;
   /** The URLs of the service; null if a URL is missing or invalid. */
-  readonly addresses: Addresses | null;
-}
-
-export interface Addresses {
-  readonly links: string;
-  readonly jobs: string;
+  readonly addresses: { readonly links: string; readonly jobs: string } | null;
 }
 
 /** Checks the variables, and creates a client from them. */
@@ -91,12 +86,12 @@ function findMisspelt({ env }: Context): readonly Finding[] {
 
 function checkKeys({ env }: Context, isPublic: boolean): readonly Finding[] {
   const given = keyNames.filter((name) => env[name]);
-  const warningsOf = (name: string) =>
-    findKeyWarnings([env[name] ?? '']).map(({ kind, message }) => ({ kind, message: `${name} ${message}` }));
-  const problems = given.flatMap(warningsOf).flatMap(({ kind, message }): Finding[] => {
-    if (kind === 'copied') return [{ check: 'key', state: 'wrong', message }];
-    return isPublic ? [{ check: 'key', state: 'warning', message }] : [];
-  });
+  const problems = given.flatMap((name) =>
+    findKeyWarnings([env[name] ?? '']).flatMap(({ kind, message }): readonly Finding[] => {
+      const state = kind === 'copied' ? 'wrong' : 'warning';
+      return state === 'wrong' || isPublic ? [{ check: 'key', state, message: `${name} ${message}` }] : [];
+    }),
+  );
   if (problems.length > 0 || given.length === 0) return problems;
   return [{ check: 'key', state: 'well', message: 'without spaces, line ends and quotation marks' }];
 }
@@ -108,7 +103,7 @@ function checkPartner({ env }: Context): readonly Finding[] {
   return [{ check: 'variables', state: 'warning', message }];
 }
 
-function readAddresses({ env }: Context): Addresses | null {
+function readAddresses({ env }: Context): Setup['addresses'] {
   const name = (env.HOSTED_ENVIRONMENT || 'sandbox').toUpperCase();
   const links = env[`HOSTED_${name}_BASE_URL`];
   const jobs = env[`HOSTED_${name}_JOB_STATUS_BASE_URL`] || links;
