@@ -13,7 +13,9 @@ const choosers: fc.Arbitrary<Choose> = fc
   .array(fc.nat({ max: 719 }), { minLength: 1, maxLength: 90, size: 'max' })
   .map((numbers) => {
     let turnOf = 0;
-    return (...spellings) => spellings[(numbers[turnOf++ % numbers.length] ?? 0) % spellings.length] ?? spellings[0];
+    // Null and undefined are spellings, too.
+    const pick = (length: number) => (numbers[turnOf++ % numbers.length] ?? 0) % length;
+    return <T>(...spellings: readonly [T, ...T[]]) => spellings[pick(spellings.length)] as T;
   });
 
 /** Stands for a number that JSON writes in a way JavaScript would not: 3.0. */
