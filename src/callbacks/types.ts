@@ -194,7 +194,7 @@ export interface ReplayGuard {
    */
   begin(
     key: string,
-    version: Pick<JobEvent, 'id' | 'signedAt'>,
+    version: { id: string; signedAt: Date },
     leaseMs: number,
     keepMs: number,
   ): Promise<'new' | 'known' | 'older' | 'busy'>;
@@ -205,7 +205,7 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  commit(key: string, version: Pick<JobEvent, 'id' | 'signedAt'>): Promise<void>;
+  commit(key: string, version: { id: string; signedAt: Date }): Promise<void>;
   /**
    * Records that handing over failed, by ending the lease: the same version is `'new'` at once. It stays the version of
    * the key, because it may have had its effect; the one before it is not restored. If the version was committed, or if
@@ -214,5 +214,5 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  forget(key: string, version: Pick<JobEvent, 'id' | 'signedAt'>): Promise<void>;
+  forget(key: string, version: { id: string; signedAt: Date }): Promise<void>;
 }
