@@ -5,7 +5,7 @@
  */
 
 import { type HttpHandler, HttpResponse, http } from 'msw';
-import { environments } from '../options.js';
+import { type Environment, environments } from '../options.js';
 import type { MockService } from './types.js';
 
 /**
@@ -14,7 +14,7 @@ import type { MockService } from './types.js';
  *
  * A broken connection becomes msw's own network error. Everything else works as with `service.fetch`.
  *
- * @param service - The service that responds.
+ * @param service - The service that responds, whatever it signs with.
  * @returns Handlers for `setupServer`, `setupWorker` or `getResponse`.
  *
  * @example Test a program that uses the platform's fetch
@@ -26,11 +26,13 @@ import type { MockService } from './types.js';
  *
  * @see [§§2 to 7](../../docs/protocol.md#2-resources) of docs/protocol.md
  */
-export function mswHandlers(service: MockService): HttpHandler[] {
+export function mswHandlers(
+  service: Pick<MockService, 'fetch'> & Readonly<Record<Environment, { readonly baseUrl: string }>>,
+): HttpHandler[] {
   return environments.map((name) => http.all(`${service[name].baseUrl}/*`, ({ request }) => respond(service, request)));
 }
 
-async function respond(service: MockService, request: Request): Promise<Response> {
+async function respond(service: Pick<MockService, 'fetch'>, request: Request): Promise<Response> {
   try {
     return await service.fetch(request);
   } catch {
