@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const inFolder = await track({ folder: join(parent, 'state') });
   await rm(parent, { recursive: true });
   const inDatabase = await track({ connectionString: 'postgresql://127.0.0.1:1/none' });
-  const handlers = mswHandlers(service).length;
+  const handlers = mswHandlers(createMockService()).length;
   console.log([state, statusCode, meta.totalCount, page.status, handlers].join(' '));
   console.log(inFolder);
   console.log(inDatabase);
