@@ -3,12 +3,8 @@
  * docs/recipes.md is pasted and does its work.
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { copyFile, rm } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import type { JobRef } from 'hosted-client';
@@ -20,8 +16,9 @@ import { canRunPostgres, withPostgres } from './at-postgresql.ts';
 import { takeBlock, takeFile } from './blocks.ts';
 import { type Check, expectJust, printsJust } from './check.ts';
 import { install, tested } from './consumer.ts';
-import { makeProject, mustRun, root, run, writeFiles } from './project.ts';
-import { completedJob, deliverThree, withService } from './service.ts';
+import { makeProject, mustRun, root } from './project.ts';
+import { whileServing } from './serve-program.ts';
+import { accepted, completedJob, deliverThree, withService } from './service.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -42,18 +39,6 @@ function recipe(file: string, of = page): Pick<Recipe, 'files' | 'packages'> {
   return { files: { [file]: code }, packages: installs.filter((name) => name !== 'hosted-client') };
 }
 
-const edgeRoute = 'app/api/edge-callbacks/route.ts';
-const next = {
-  ...Object.fromEntries(
-    ['lib/hosted.ts', 'app/api/callbacks/route.ts', 'pages/api/pages-callbacks.ts'].map((file) => [
-      file,
-      takeFile(page, file),
-    ]),
-  ),
-  // The page says what it adds.
-  [edgeRoute]: readFileSync(join(root, 'examples/recipes/next', edgeRoute), 'utf8'),
-};
-
 export function recipeChecks(tarball: string): readonly Check[] {
   return [
     ...recipesThatCanRun().map((recipe) => ({
@@ -68,10 +53,6 @@ export function recipeChecks(tarball: string): readonly Check[] {
           },
         ]
       : []),
-    {
-      name: 'The recipe for Next, from an empty folder: builds without its variables, serves on Node and on Edge',
-      look: () => followNext(tarball),
-    },
   ];
 }
 
@@ -146,8 +127,6 @@ async function followRecipe({ name, files, packages, look }: Recipe, tarball: st
   await install(cwd, [tarball, ...packages.map(tested)]);
   return withService((env, service) => look(cwd, { ...env, PORT: '0' }, service));
 }
-
-const accepted = '200 200 401';
 
 /** 1.5 MB, the same once more, and a forged callback. */
 async function takeThree(name: string, cwd: string, env: Variables, service: MockService): Promise<string | null> {
@@ -291,92 +270,4 @@ function transpile(source: string): string {
     },
   });
   return outputText;
-}
-
-async function followNext(tarball: string): Promise<string | null> {
-  const cwd = await makeProject('next');
-  for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) {
-    await copyFile(join(root, 'test/published/next', file), join(cwd, file));
-  }
-  await writeFiles(cwd, next);
-  await mustRun('npm', ['ci', '--loglevel=error'], { cwd });
-  await install(cwd, [tarball]);
-  return (await buildPage(cwd)) ?? (await buildAndServe(cwd));
-}
-
-const nextBin = 'node_modules/next/dist/bin/next';
-const quiet = { NEXT_TELEMETRY_DISABLED: '1', CI: '1' };
-
-/** A component of the browser that imports the client must fail the build. */
-async function buildPage(cwd: string): Promise<string | null> {
-  await writeFiles(cwd, {
-    'app/layout.tsx': 'export default ({ children }: any) => <html lang="en"><body>{children}</body></html>;\n',
-    'app/page.tsx': [
-      "'use client';",
-      "import { client } from '@/lib/hosted';",
-      'export default function Page() { return <p>{client.environment}</p>; }',
-      '',
-    ].join('\n'),
-  });
-  const { ok, output } = await run(process.execPath, [nextBin, 'build'], { cwd, env: quiet });
-  for (const file of ['app/layout.tsx', 'app/page.tsx', '.next']) await rm(join(cwd, file), { recursive: true });
-  if (ok) return 'A component of the browser that imports the client was built';
-  return output.includes('It should only be used from a Server Component')
-    ? null
-    : `The build failed for another reason:\n${output}`;
-}
-
-async function buildAndServe(cwd: string): Promise<string | null> {
-  await mustRun(process.execPath, [nextBin, 'build'], { cwd, env: quiet });
-  return withService((env, service) =>
-    whileServing([nextBin, 'start', '-H', '127.0.0.1', '-p', '0'], cwd, { ...quiet, ...env }, async (url) => {
-      const onNode = await deliverThree(service, `${url}/api/callbacks`);
-      const onEdge = await deliverThree(service, `${url}/api/edge-callbacks`);
-      const onPages = await deliverThree(service, `${url}/api/pages-callbacks`);
-      return expectJust([accepted, accepted, accepted], [onNode, onEdge, onPages]);
-    }),
-  );
-}
-
-/** Runs a server, and `work` with the URL that it prints and all its lines; ends the server. */
-async function whileServing<T>(
-  args: readonly string[],
-  cwd: string,
-  env: Variables,
-  work: (url: string, printed: readonly string[]) => Promise<T>,
-): Promise<T> {
-  const child = spawn(process.execPath, args, {
-    cwd,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const exited = once(child, 'exit');
-  const printed: string[] = [];
-  const lines = createInterface({ input: child.stdout });
-  lines.on('line', (line) => printed.push(line));
-  let complaints = '';
-  child.stderr.on('data', (data: Buffer) => {
-    complaints += data;
-  });
-  const timer = globalThis.setTimeout(() => child.kill(), 60_000);
-  try {
-    const url = await urlIn(lines);
-    if (url === null) throw new Error(`It does not say where it listens: ${complaints}`);
-    return await work(url, printed);
-  } finally {
-    clearTimeout(timer);
-    child.kill();
-    await exited;
-  }
-}
-
-/** The first URL that is printed; null where there is none. */
-function urlIn(lines: NodeJS.EventEmitter): Promise<string | null> {
-  return new Promise((resolve) => {
-    lines.on('close', () => resolve(null));
-    lines.on('line', (line: string) => {
-      const [url] = /http:\/\/\S+/.exec(line) ?? [];
-      if (url !== undefined) resolve(url);
-    });
-  });
 }

@@ -61,6 +61,9 @@ export function completedJob({ sandbox }: MockService, outcome: 'approved' | 're
   return job;
 }
 
+/** What `deliverThree` gives where a handler does its work. */
+export const accepted = '200 200 401';
+
 /**
  * Delivers a callback as large as they grow, the same once more, and a forged one; gives the statuses.
  *
