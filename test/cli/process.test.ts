@@ -140,6 +140,6 @@ test('tracking without its packages names the first, and the command that instal
   expect({ code: await code, ...streams }).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Cannot create a tracker: the package "pg" is not installed, or cannot be loaded: npm install pg, and leave it out of bundles\n',
+    stderr: 'Cannot create a tracker: the package "pg" is not installed: npm install pg\n',
   });
 }, 30_000);

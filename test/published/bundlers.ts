@@ -76,8 +76,7 @@ const partial: readonly { name: string; source: string; has: readonly Mark[]; ha
   },
 ];
 
-const missing = (name: string) =>
-  `the package "${name}" is not installed, or cannot be loaded: npm install ${name}, and leave it out of bundles`;
+const missing = (name: string) => `the package "${name}" is not installed: npm install ${name}`;
 const printedByAll = (inFolder: string, inDatabase: string) =>
   ['succeeded 405 0 200 2', inFolder, inDatabase].join('\n');
 const withoutPeers = printedByAll(missing('@electric-sql/pglite'), missing('pg'));
@@ -85,7 +84,7 @@ const withoutPeers = printedByAll(missing('@electric-sql/pglite'), missing('pg')
 /** What a bundle says of a database that is not there, where `pg` is installed. */
 const withPg = {
   // pg asks for modules of Node by `require`, which esbuild cannot give to an ES module.
-  'esbuild, ESM': missing('pg'),
+  'esbuild, ESM': 'the package "pg" could not be loaded (Error): leave it out of bundles',
   'esbuild, CommonJS': 'the database did not respond',
   webpack: 'the database did not respond',
 } as const;

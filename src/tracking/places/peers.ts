@@ -6,6 +6,7 @@
  * @module
  */
 
+import { loadErrorOf } from '../../runtime/lazy.js';
 import { HostedStorageError } from '../storage-error.js';
 import type { SqlPool } from '../types.js';
 
@@ -56,6 +57,9 @@ function importUnbundled(name: string): Promise<LiteModule> {
 }
 
 function createMissingError(name: string, cause: unknown): HostedStorageError {
-  const why = `the package "${name}" is not installed, or cannot be loaded: npm install ${name}, and leave it out of bundles`;
+  const error = loadErrorOf(cause);
+  const isMissing = error.endsWith('MODULE_NOT_FOUND');
+  const what = isMissing ? 'is not installed' : `could not be loaded (${error})`;
+  const why = `the package "${name}" ${what}: ${isMissing ? `npm install ${name}` : 'leave it out of bundles'}`;
   return new HostedStorageError('peer_missing', why, { cause });
 }
