@@ -74,6 +74,7 @@ const checkNetwork = 'check the network of this machine';
 const checkDns = 'check "baseUrls", and the DNS of this machine';
 const checkProxy = 'check the proxy that this process uses';
 const checkPort = 'check the port in "baseUrls"';
+const checkHost = 'check the host in "baseUrls"';
 const checkClock = 'check the clock of this machine';
 const mustRenew = 'the server must renew it, unless the clock of this machine is wrong';
 const hasNoTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG) | type InvalidContentType$/;
@@ -106,7 +107,7 @@ const kinds: readonly (readonly [text: RegExp, what: string, advice?: string | (
   [/^ERR_SSL_\S+ .|: received fatal alert: /, 'ORIGIN rejected the TLS handshake', checkServer],
   [/^CERT_HAS_EXPIRED |: certificate expired/, 'the certificate of ORIGIN has expired', mustRenew],
   [/^CERT_NOT_YET_VALID |: certificate not valid yet/, 'the certificate of ORIGIN is not valid yet', checkClock],
-  [/^ERR_TLS_CERT_ALT|: certificate not valid for name /, 'the certificate of ORIGIN is for another host', checkServer],
+  [/^ERR_TLS_CERT_ALT|: certificate not valid for name /, 'the certificate of ORIGIN is for another host', checkHost],
   [
     isUntrusted,
     'the certificate of ORIGIN is from an authority that this runtime does not trust',
