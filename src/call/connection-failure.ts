@@ -47,9 +47,9 @@ export function explainFailure(thrown: unknown, origin: string, fetch: unknown):
   // Any other text from a caller's fetch may be a secret.
   const isShown = kind !== undefined || isPlatforms || isBeforeSending(error);
   const reason = isShown && /^[A-Z][\w/]+$/.test(error.code) ? error.code : null;
-  if (!kind && !isPlatforms && !isNotSent) {
+  if (thrown === noResponse || (!kind && !isPlatforms && !isNotSent)) {
     const how = thrown === noResponse ? 'resolved with no response' : `failed: ${describeThrown(thrown)}`;
-    return { why: `the client's own "fetch" ${how}`, reason, isNotSent, isLasting };
+    return { why: `${isPlatforms ? 'fetch' : `the client's own "fetch"`} ${how}`, reason, isNotSent, isLasting };
   }
   const [, what, adviceOf] = kind ?? [null, isNotSent ? 'no connection could be made to ORIGIN' : broken];
   const isProxys = error.host !== undefined && error.host !== new URL(origin).host;

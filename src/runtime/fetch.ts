@@ -53,7 +53,7 @@ export function sendableOnce(
 ): RequestInit {
   const body = new Blob([init.body]);
   if ('Deno' in globalThis) return { ...init, body };
-  if (!/undici/.test(Function.prototype.toString.call(globalThis.fetch))) return init;
+  if (!String(globalThis.fetch).includes('undici')) return init;
   const headers = { ...init.headers, 'content-length': String(body.size) };
   return { ...init, headers, body: body.stream(), duplex: 'half', credentials: 'omit' } as RequestInit;
 }

@@ -161,6 +161,16 @@ test.each<[unknown]>([[undefined], [null], ['text'], [{}], [{ headers: null }], 
   },
 );
 
+test('a replaced fetch of the platform that resolves with nothing is named, too', async () => {
+  vi.stubGlobal('fetch', async () => undefined);
+  const { clientOptions } = createMockService().sandbox;
+
+  const error = await rejection(new HostedClient({ ...clientOptions, maxRetries: 0 }).links.create(newLink));
+
+  expect(error).toMatchObject({ code: 'connection', outcome: 'unknown' });
+  expect((error as Error).message).toContain('Cannot create a link: fetch resolved with no response');
+});
+
 test.each([
   ['links.create', 2],
   ['jobs.waitForCompletion', 2],

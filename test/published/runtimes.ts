@@ -351,10 +351,7 @@ async function sendsNothing(
 /** Checks of one thing each: null, or what is wrong. */
 const checks: readonly (readonly [string, Check])[] = [
   ['A browser is refused', refusedByBrowser],
-  ...unsent.map(({ what, ...row }): readonly [string, Check] => [
-    what,
-    (project, server) => sendsNothing(row, project, server),
-  ]),
+  ...unsent.map(({ what, ...row }): readonly [string, Check] => [what, (...given) => sendsNothing(row, ...given)]),
   ['The recipe for Hono, on workerd: 1.5 MB, the same again, and a forged callback', runHonoRecipe],
   ['The handler as the function of a Worker', runWorkerHandler],
   ['The handler as the function of Bun.serve()', (project) => serveHandler(project, installed('bun/bin/bun.exe'), [])],
