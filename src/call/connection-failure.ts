@@ -25,16 +25,8 @@ export interface ConnectionFailure {
 /** What a fetch is said to have thrown if it resolved with something else than a response. */
 export const noResponse = new TypeError('"fetch" resolved with no response');
 
-/** One error that `fetch` or its connections reported. */
-interface PlatformError {
-  /** Empty if there is no code. */
-  readonly code: string;
-  readonly syscall: string;
-  readonly message: string;
-  /** The host that undici could not connect to, if that was the step. */
-  readonly host: string | undefined;
-  readonly mayHaveBegun: boolean;
-}
+/** One error that `fetch` or its connections reported; `code` and `syscall` are empty if it has none. */
+type PlatformError = Readonly<Record<'code' | 'syscall' | 'message', string>> & ReturnType<typeof undiciStepOf>;
 
 /** Explains the value that a client's fetch threw. */
 export function explainFailure(thrown: unknown, origin: string, fetch: unknown): ConnectionFailure {

@@ -155,11 +155,10 @@ export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
 /**
  * §7 does not show which statuses besides 200 occur. After a status in this set, a call is retried if its operation may
  * run twice (`assumedRepeatable`). But if a service code gives the response another meaning, the code decides.
+ * 520 to 530 are those of Cloudflare.
  */
 export const assumedTransientStatuses: ReadonlySet<number> = new Set([
-  ...[408, 425, 500, 502, 503, 504],
-  // Those of Cloudflare, 520 to 530.
-  ...Array.from({ length: 11 }, (_, index) => 520 + index),
+  408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 528, 529, 530,
 ]);
 
 /** §7: what a service code means, in the response of any operation. */
