@@ -13,7 +13,7 @@ const bytes = Number(process.argv[2] ?? 2) * 1024 * 1024;
 const client = new HostedClient({
   partnerId,
   apiKey,
-  baseUrls: { sandbox: 'http://127.0.0.1:9' },
+  baseUrls: { sandbox: 'https://service.test' },
 });
 const handle = client.callbacks.handler({ onEvent: () => undefined });
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type BuiltPackage, buildPackage } from '../support/built-package.ts';
+import { refusingOrigin } from '../support/faulty-server.js';
 
 let built: BuiltPackage;
 
@@ -95,7 +96,7 @@ test('a sandbox responds to its first requests before it has loaded the fetch of
 
 test('a wrong use exits 2, and a URL at which nothing responds at 4', async () => {
   const usage = launch(['snadbox']);
-  const env = { HOSTED_PARTNER_ID: '085', HOSTED_API_KEY: 'key', HOSTED_SANDBOX_BASE_URL: 'http://127.0.0.1:9' };
+  const env = { HOSTED_PARTNER_ID: '085', HOSTED_API_KEY: 'key', HOSTED_SANDBOX_BASE_URL: await refusingOrigin() };
   const away = launch(['doctor'], env);
 
   expect([await usage.code, usage.streams.stdout]).toEqual([2, '']);
@@ -133,7 +134,7 @@ test('tracking without its packages names the first, and the command that instal
   const { code, streams } = launch(['tracking', 'stats'], {
     HOSTED_PARTNER_ID: '085',
     HOSTED_API_KEY: 'key',
-    HOSTED_SANDBOX_BASE_URL: 'http://127.0.0.1:9',
+    HOSTED_SANDBOX_BASE_URL: 'https://service.test',
     DATABASE_URL: 'postgresql://app@127.0.0.1:9/app',
   });
 

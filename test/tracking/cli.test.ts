@@ -110,7 +110,7 @@ describe('in a folder', () => {
 const env = {
   HOSTED_PARTNER_ID: '085',
   HOSTED_API_KEY: 'a key',
-  HOSTED_SANDBOX_BASE_URL: 'http://127.0.0.1:9',
+  HOSTED_SANDBOX_BASE_URL: 'https://service.test',
   DATABASE_URL: 'postgresql://app:planted-password@127.0.0.1:1/planted-database',
 };
 
