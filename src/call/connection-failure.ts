@@ -72,10 +72,10 @@ const mustRenew = 'the server must renew it, unless the clock of this machine is
 const hasNoTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG) | type InvalidContentType$/;
 const hasOtherTls = /^ERR_SSL_(?:UNSUPPORTED_PROTOCOL|\S+_PROTOCOL_VERSION) | alert: ProtocolVersion$/;
 const isUntrusted =
-  /^(?:\S*SELF_SIGNED_CERT\S*|UNABLE_TO_GET_ISSUER\S+|UNABLE_TO_VERIFY\S+|UNKNOWN_CERT\S+|CERT_UNTRUSTED) |: UnknownIssuer$/;
+  /(?:SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER|UNABLE_TO_VERIFY|UNKNOWN_CERT|CERT_UNTRUSTED)\w{0,40} |: UnknownIssuer$/;
 /** A rejected certificate, by the codes of Node (OpenSSL's) and Bun, and by the message of Deno. */
 const certificate =
-  /^(?!ERR_SSL_)(?:\S+_)?(?:CERT|CRL|CERTIFICATE_VERIFICATION_ERROR)(?:_\S+)? |^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH) |: invalid peer certificate: /;
+  /^(?!ERR_SSL_)(?:\w{1,40}_)?(?:CERT|CRL|CERTIFICATE_VERIFICATION_ERROR)(?:_\w{1,40})? |^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH) |: invalid peer certificate: /;
 
 /** What an error means for the origin, and what to do, by its {@link textOf | text}. The first match counts. */
 const kinds: readonly (readonly [text: RegExp, what: string, advice?: string | (() => string | null)])[] = [
@@ -137,7 +137,7 @@ const oftenEarlyCode =
  * sessions that break later.
  */
 const earlyMessage =
-  /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access |bad port$|Fetch failed: Requests to port \d+ are blocked$)/;
+  /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access |bad port$|Fetch failed: Requests to port \d{1,5} are blocked$)/;
 /** A connection that breaks during a handshake counts as one that breaks later. */
 const breaks = /^(?:ECONNRESET|ECONNABORTED|EPIPE)$/;
 
