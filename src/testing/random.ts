@@ -35,7 +35,7 @@ export function createRandom(seed: number, stream: string, position?: number): R
       return state;
     },
     fraction: () => next() / 2 ** 32,
-    pick: (choices) => choices[next() % choices.length] ?? choices[0],
+    pick: <T>(choices: readonly [T, ...T[]]) => choices[next() % choices.length] as T,
     hex,
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
   };
