@@ -1,6 +1,5 @@
 /** Where the mock service responds, where its links lead, and by which keys. */
 
-import { HostedClient } from 'hosted-client';
 import { createMockService, type MockServiceOptions } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { hmac, newLink, nowText, partnerOf, send, stillClock, wireJob } from './partner.js';
@@ -108,19 +107,4 @@ test('where job status expects "signature", "sec_key" is accepted and returned, 
 
   expect(status).toBe(200);
   expect(body.sec_key).toBe(hmac('sandbox-test-key', body.timestamp));
-});
-
-test('a client of given base URLs creates a link, and waits for its job', async () => {
-  const service = createMockService({ baseUrls });
-  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
-
-  const { refId } = await client.links.create({
-    companyName: 'Example Partner',
-    dataPrivacyPolicyUrl: 'https://partner.example/privacy',
-    callbackUrl: null,
-  });
-  const job = service.sandbox.jobs.start({ linkRefId: refId });
-  service.sandbox.jobs.complete(job, 'approved');
-
-  expect((await client.jobs.status(job)).state).toBe('succeeded');
 });
