@@ -25,15 +25,11 @@ export function usesEnvProxy(url: string, facts: ProcessFacts | null = readProce
 
 function hasProxy({ protocol }: URL, facts: ProcessFacts): boolean {
   const { runtime, read } = facts;
-  const isSet = (...names: readonly string[]) => names.some((name) => Boolean(read(name)));
-  const own = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
-  if (runtime !== 'node') return isSet(...own, 'all_proxy', 'ALL_PROXY');
-  if (!isEnabledInNode(facts)) return false;
-  // A variable in lower case counts even if it is empty. Without a proxy for https, Node uses that for http.
-  const isSetInNode = (lower: string, upper: string) => Boolean(read(lower) ?? read(upper));
-  return (
-    isSetInNode('http_proxy', 'HTTP_PROXY') || (protocol === 'https:' && isSetInNode('https_proxy', 'HTTPS_PROXY'))
-  );
+  const own = protocol.slice(0, -1);
+  const readBoth = (name: string) => [read(`${name}_proxy`), read(`${name}_proxy`.toUpperCase())];
+  if (runtime !== 'node') return [own, 'all'].flatMap(readBoth).some(Boolean);
+  // Without a proxy for https, Node uses that for http. A variable in lower case counts even if it is empty.
+  return isEnabledInNode(facts) && ['http', own].map(readBoth).some(([lower, upper]) => Boolean(lower ?? upper));
 }
 
 /** Whether Node's fetch uses the proxy that environment variables name. */
