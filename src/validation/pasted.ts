@@ -4,8 +4,10 @@
  * @module
  */
 
-// Control and format characters, blanks other than a space, and characters that are drawn as nothing.
-const invisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+// Control and format characters, blanks other than a space, and characters that are drawn as nothing. In some scripts and
+// behind symbols, joiners and variation selectors are a part of words.
+const invisible =
+  /(?!(?<=\P{ASCII})(?:\u200c|\u200d|[\ufe00-\ufe0f]))[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
 /** `<api-key>`, `${API_KEY}`, `$(API_KEY)` and `{{ api_key }}`, alone or as a part of a URL, and `YOUR_API_KEY`. */
 const placeholder =

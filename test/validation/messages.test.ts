@@ -41,6 +41,8 @@ test.each<[z.ZodMiniType, unknown, RegExp]>([
   [anyString, null, /^must be a string$/],
   [flag, 'true', /^must be true or false$/],
   [httpUrl, 'ftp://example.test', /^must be an absolute http\(s\)/],
+  [httpUrl, 'https://example.test/a\u200cb', /^must not contain invisible characters/],
+  [httpUrl, 'https://example.test/می\u200b', /^must not contain invisible characters/],
   [callbackUrl, 5, /^must be an absolute http\(s\) URL, or null /],
   [dateTime, '2030-01-31', /^must be a valid Date, or an ISO 8601 .*offset/],
   [dateTime, { toString: () => '2030-01-31T12:00:00Z' }, /^must be a valid Date/],
@@ -64,6 +66,8 @@ test.each<[z.ZodMiniType, unknown, unknown]>([
   [duration, timer, timer],
   [httpUrl, 'https://EXAMPLE.test', 'https://EXAMPLE.test'],
   [httpUrl, new URL('https://EXAMPLE.test'), 'https://example.test/'],
+  // Joiners and variation selectors are a part of words and symbols.
+  [httpUrl, 'https://example.test/می\u200cخواهم/❤\ufe0f', 'https://example.test/می\u200cخواهم/❤\ufe0f'],
   [dateTime, '2030-01-31T12:00:00+01:00', '2030-01-31T12:00:00+01:00'],
   [dateTime, new Date(Date.UTC(2030, 0, 31, 12)), '2030-01-31T12:00:00.000Z'],
   [options, { headers: { 'X-Trace': 'a\tb' } }, { headers: { 'x-trace': 'a\tb' } }],
