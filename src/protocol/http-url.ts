@@ -26,7 +26,7 @@ export function isLoopback(hostname: string): boolean {
  * 1918, 3927, 4193, 4291, 6598), names without a dot, and names that no DNS has (RFC 2606 and 6762, and `.internal`).
  */
 const localAddress =
-  /^(?:(?:0|10|127)\.\d+|169\.254|172\.(?:1[6-9]|2\d|3[01])|192\.168|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.\d+\.\d+$|^\[(?:::|f[cd]|fe[89ab])/;
+  /^(?:(?:0|10|127)\.\d{1,3}|169\.254|172\.(?:1[6-9]|2\d|3[01])|192\.168|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.\d{1,3}\.\d{1,3}$|^\[(?:::|f[cd]|fe[89ab])/;
 const localName = /^[^.[]+$|\.(?:test|localhost|invalid|local|internal)$/;
 
 /** Whether a URL leads to a host that servers elsewhere may reach. */

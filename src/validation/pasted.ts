@@ -11,10 +11,10 @@ const invisible =
 
 /** `<api-key>`, `${API_KEY}`, `$(API_KEY)` and `{{ api_key }}`, alone or as a part of a URL, and `YOUR_API_KEY`. */
 const placeholder =
-  /^(?:https?:\/\/\S*)?(?:<[\w .-]+>|\$\{\w+\}|\$\(\w+\)|\{\{ ?[\w.]+ ?\}\})(?:[/.:]\S*)?$|^your[-_ ][\w -]+$/i;
+  /^(?:https?:\/\/[^\s<${]{0,200})?(?:<[\w .-]{1,60}>|\$\{\w{1,60}\}|\$\(\w{1,60}\)|\{\{ ?[\w.]{1,60} ?\}\})(?:[/.:?]|$)|^your[-_ ][\w -]{1,60}$/i;
 
 /** What a program writes in place of a value that is not there, such as a variable that is not set. */
-const nothing = /^(?:https?:\/\/)?(?:undefined|null|\[object \w+\])(?:[/:].*)?$/;
+const nothing = /^(?:https?:\/\/)?(?:undefined|null|\[object \w{1,40}\])(?:[/:]|$)/;
 
 const quoted = /^(["'`“‘„«]).*["'`”’“»]$/s;
 
@@ -22,8 +22,7 @@ const quoted = /^(["'`“‘„«]).*["'`”’“»]$/s;
 export function findPastedProblem(value: string): string | null {
   if (/[\r\n]/.test(value)) return 'must not contain a line end';
   if (invisible.test(value)) return 'must not contain invisible characters: type it, or copy it as plain text';
-  // On a long string of placeholders, the expression would take a time that grows with the square of its length.
-  if (value.length < 2_048 && placeholder.test(value)) return 'must not be a placeholder: put the value in its place';
+  if (placeholder.test(value)) return 'must not be a placeholder: put the value in its place';
   if (nothing.test(value)) return 'must not be the text of a value that is not there: set what it is made from';
   return null;
 }

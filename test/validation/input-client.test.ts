@@ -300,12 +300,6 @@ test.each<[path: string, value: unknown, message: string]>([
   expect(error.message).toMatch(/^Cannot create HostedClient: /);
 });
 
-test('a long URL is checked at once', () => {
-  const defaultCallbackUrl = `https://hosted.test/${'<a>/'.repeat(50_000)} `;
-
-  expect(configErrorOf(() => new HostedClient({ ...good, defaultCallbackUrl })).issues).toHaveLength(1);
-}, 5_000);
-
 test('the defaults may be given', async () => {
   const wire = { jobSignatureMember: 'sec_key', jobFlags: 'boolean', firstPage: 'auto' } as const;
   const { client, sent } = clientOf(signed({ job_complete: false }), { clockSkew: 'auto', wire });

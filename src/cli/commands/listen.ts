@@ -42,7 +42,8 @@ export const listenCommand: Command = {
       async respond(request) {
         const { status, problem } = await receive(request, { client, show });
         if (problem !== null) say(`responded with ${status}: ${problem}`);
-        return new Response(null, { status });
+        // A word, as in the responses of `callbacks.handler()`.
+        return new Response(problem === null ? 'accepted' : 'rejected', { status });
       },
     });
     try {
