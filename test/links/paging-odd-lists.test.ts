@@ -106,15 +106,6 @@ test('nextPage() of a page that newer links pushed back once is a page without l
   expect(refsOf(next?.links ?? [])).toEqual(['c', 'd']);
 });
 
-test('what one walk has seen does not count in another', async () => {
-  const { client } = serve(book(names(2)));
-  const list = client.links.list();
-
-  const walks = [await walk(list), await walk(list), await walk(client.links.list())];
-
-  expect(walks.map(({ refs }) => refs)).toEqual([names(2), names(2), names(2)]);
-});
-
 // Fewer links than the list says -------------------------------------------------
 
 const readAll = async (list: LinkList) => void (await walk(list));
