@@ -103,20 +103,8 @@ const mistakes: readonly Mistake[] = [
     facts: { code: 'authentication' },
   },
   {
-    what: "the other environment's key",
-    make: () => get(clientOfKit({ apiKey: createMockService().production.clientOptions.apiKey ?? '' })),
-    says: [/key are those of the sandbox environment, not of production/],
-    facts: { code: 'authentication' },
-  },
-  {
     what: 'a blank in the key',
     make: () => get(clientOfKit({ apiKey: `${secrets.key} ` })),
-    says: [/the key contains a blank/, /copy it again/],
-    facts: { code: 'authentication' },
-  },
-  {
-    what: 'a blank in one of several keys',
-    make: () => get(clientOfKit({ signer: hmacSha256({ apiKey: ['another', ` ${secrets.key}`] }) })),
     says: [/the key contains a blank/, /copy it again/],
     facts: { code: 'authentication' },
   },
@@ -142,17 +130,6 @@ const mistakes: readonly Mistake[] = [
     },
     says: [/it is a web page/, /check that "baseUrls" has the URL of the service/],
     facts: { code: 'not_found' },
-  },
-  {
-    what: 'a wrong host: another server, which has a page for everything',
-    make: async () => {
-      const other = createHttpServer((_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
-      });
-      return get(clientAt(`http://127.0.0.1:${await portOf(other)}`));
-    },
-    says: [/it is a web page/, /check that "baseUrls" has the URL of the service/],
-    facts: { code: 'response', reason: 'malformed' },
   },
   {
     what: 'a wrong host: nobody listens',
@@ -225,34 +202,6 @@ const mistakes: readonly Mistake[] = [
     },
     says: [/must be the raw body as a string or bytes, not a parsed body/, /express\.raw\(\)/],
     facts: { code: 'validation' },
-  },
-  {
-    what: 'a request that a parser has read before',
-    make: async () => {
-      const request = new Request('https://partner.test/', { method: 'POST', body: secrets.body });
-      await request.text();
-      return deliveryError(request);
-    },
-    says: [/its body was cut off, or had already been read/, /do not let a parser read the request before the handler/],
-    facts: { code: 'connection' },
-  },
-  {
-    what: 'a callback that is sent to GET',
-    make: () => deliveryError(new Request(`https://partner.test/${secrets.path}`)),
-    says: [/it was sent with GET, but callbacks are sent with POST/, /give this handler the POST requests/],
-    facts: { code: 'response' },
-  },
-  {
-    what: 'use in the bundle of a browser',
-    make: () => {
-      const options = createMockService().sandbox.clientOptions;
-      vi.stubGlobal('window', globalThis);
-      vi.stubGlobal('document', {});
-      vi.stubGlobal('process', undefined);
-      return thrownBy(() => new HostedClient({ ...options, apiKey: secrets.key }));
-    },
-    says: [/must not run in a browser: it has a secret key, which visitors could read/, /create it on a server/],
-    facts: { code: 'config' },
   },
   {
     what: 'the reference id of a link in place of the ids of a job',
