@@ -109,6 +109,12 @@ const mistakes: readonly Mistake[] = [
     facts: { code: 'authentication' },
   },
   {
+    what: 'a blank in one of several keys',
+    make: () => get(clientOfKit({ signer: hmacSha256({ apiKey: ['another', ` ${secrets.key}`] }) })),
+    says: [/the key contains a blank/, /copy it again/],
+    facts: { code: 'authentication' },
+  },
+  {
     what: 'a zero that the partner id has lost',
     make: () => get(clientOfKit({ partnerId: '85' })),
     says: [/may have lost a zero at its start/, /write it as a string/],
