@@ -378,6 +378,18 @@ test('jobs.status() keeps the ID numbers that have no field of their own in extr
   expect(Object.keys(entry.extra)).toEqual(['SecondaryIDNumber']);
 });
 
+test('jobs.status() names each field of a result that it refuses, by its path', async () => {
+  const params = { user_id: {}, job_id: {}, job_type: {}, link_id: {} };
+  const texts = { ResultCode: {}, ResultText: {}, ResultType: {}, FullName: {}, DOB: {}, IDType: {}, Country: {} };
+  const entry = { ...texts, IDNumber: {}, ExpirationDate: {}, PartnerParams: params };
+
+  const paths = await misshapenAt(statusWith({ history: [entry] }));
+
+  const within = Object.keys(params).map((name) => `PartnerParams.${name}`);
+  const named = [...Object.keys(texts), 'IDNumber', 'ExpirationDate', ...within];
+  expect([...paths].sort()).toEqual(named.map((name) => `history[0].${name}`).sort());
+});
+
 const pair = { signature: 'planted-a', sec_key: 'planted-b' };
 const deep = { ...pair, lists: [[{ ...pair, kept: 'deep' }], 'text', null] };
 

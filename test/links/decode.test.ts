@@ -117,7 +117,7 @@ test('links.update() gives the id that was asked for where the response has none
 
 // is_single_use
 
-test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], ['true '], ['falsely'], [[]], [{}]])(
+test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], ['true '], ['falsely'], [[]], [['true']], [{}]])(
   'links.get() refuses is_single_use %j instead of guessing',
   async (is_single_use) => {
     const error = await misshapen(getWith({ is_single_use }));
@@ -233,6 +233,15 @@ test.each<[unknown]>([
     expect(error).toBeInstanceOf(HostedResponseError);
     expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path: 'disabled_at' }] });
   }
+});
+
+test('links.disable() rejects where no id says which link is disabled', async () => {
+  const answer = { link_url: url, disabled_at: '2026-01-02T03:04:05Z' };
+
+  expect(await rejection(clientOf(answer).client.links.disable(refId))).toMatchObject({
+    reason: 'mismatch',
+    issues: [{ path: 'ref_id', message: 'must be there if the link is disabled' }],
+  });
 });
 
 // Addresses
@@ -362,11 +371,12 @@ test.each<[string, object]>([
 
 test('links.list() keeps no signature of a link in extra', async () => {
   const pair = { signature: 'a', sec_key: 'b' };
-  const record = { ...minimal, ...pair, more: 'kept', partner_params: { ...pair, deep: [{ ...pair, more: 1 }] } };
+  const deep = [1, { ...pair, more: 1 }];
+  const record = { ...minimal, ...pair, more: deep, partner_params: { ...pair, deep } };
 
   const { links } = await list({ links: [record], meta: oneMeta });
 
-  expect(links[0]?.extra).toEqual({ more: 'kept', partner_params: { deep: [{ more: 1 }] } });
+  expect(links[0]?.extra).toEqual({ more: [1, { more: 1 }], partner_params: { deep: [1, { more: 1 }] } });
 });
 
 test('fields named __proto__, constructor and then touch no prototype and break no awaiting', async () => {
