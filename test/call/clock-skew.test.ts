@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { HostedAuthenticationError, type HostedClientOptions, type HostedSignatureError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { createClockSkew, describeOffset } from '../../src/call/clock-skew.js';
+import { createClockSkew, describeOffset, describeSkew } from '../../src/call/clock-skew.js';
 import { createAgeNotice } from '../../src/call/response.js';
 import {
   clientOf,
@@ -618,3 +618,12 @@ test('after any one response, nothing is signed for another day, and what is fre
   // Of the responses that were drawn, some teach the time.
   expect(learnt.length).toBeGreaterThan(5);
 }, 30_000);
+
+test('a clock that is off by the least that counts is not named, and one that is off by more is', () => {
+  // `Date` has only whole seconds, so it counts as written in the middle of its second.
+  const at = Math.floor(now / second) * second + 500;
+  const { headers } = dated({}, 10 * minute);
+
+  expect(describeSkew(headers, at, 10 * minute)).toBeNull();
+  expect(describeSkew(headers, at, 10 * minute - 1)).toBe(`this machine's clock is 10 min behind the service's "Date"`);
+});
