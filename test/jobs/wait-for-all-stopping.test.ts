@@ -114,6 +114,22 @@ test.each(ends)('a source that %s when it is told to end does not disturb a brea
   expect(asleep()).toBe(0);
 });
 
+test('a wait for many whose signal is aborted already rejects with the reason, takes no job and sends nothing', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const { iterable, calls } = source([job('one')]);
+  const signal = AbortSignal.abort(reason);
+
+  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, { signal }));
+  await ended;
+  await clock.advance(0);
+
+  expect(outcome.error).toBe(reason);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(polls).toEqual([]);
+  expect(calls.taken).toBe(0);
+  expect(asleep()).toBe(0);
+});
+
 test('an abort tells the source, and waits for nothing it does', async () => {
   const { client, clock, job, polls } = start();
   const controller = new AbortController();

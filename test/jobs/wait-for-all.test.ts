@@ -250,6 +250,19 @@ test('the failure of one job is its own entry, and the others go on', async () =
   }
 });
 
+test('the error of an entry names where the caller waits', async () => {
+  const { client, clock } = start();
+  const waiting = async function whereItWaits() {
+    for await (const entry of client.jobs.waitForAll([{ userId: 'user-1', jobId: 'unknown' }], steady)) return entry;
+    return null;
+  };
+
+  const entry = waiting();
+  await clock.advance(120_000);
+
+  expect((await entry)?.error?.stack).toContain('whereItWaits');
+});
+
 test('where requests are scarce, new jobs and polls that are due take turns', async () => {
   const { client, clock, job, polls } = start({ latencyMs: 20_000 });
   const jobs = ['one', 'two', 'three', 'four'].map((jobId) => job(jobId));
