@@ -1,5 +1,6 @@
 /** The decoded values of the fixtures, written by hand. A variant that decodes must return exactly these. */
 
+import { emptyLink, emptyResult } from '../../test/fixtures/records.ts';
 import { job } from './fixtures.ts';
 
 /** The decoded job status. */
@@ -13,6 +14,7 @@ export function expectedStatus(timestamp: string) {
     code: '2302',
     message: null,
     result: {
+      ...emptyResult,
       resultCode: '0810',
       resultText: 'Enroll User',
       resultType: 'SAIA',
@@ -37,7 +39,6 @@ export function expectedStatus(timestamp: string) {
         linkId: null,
         extra: {},
       },
-      extra: {},
     },
     imageLinks: {
       selfieImage: `https://images.hosted.test/test/000000/023/${'0'.repeat(160)}/preview.jpg`,
@@ -63,6 +64,7 @@ export function expectedPage({
     links: Array.from({ length: 100 }, (_, index) => {
       const id = `link-${String(page).padStart(5, '0')}-${index}`;
       return {
+        ...emptyLink,
         url: `https://links.hosted.test/${id}`,
         linkId: id,
         refId: id,
@@ -84,9 +86,6 @@ export function expectedPage({
         createdAt: new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 678)),
         updatedAt: new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 678)),
         expiresAt: new Date(Date.UTC(2026, 3, 2, 3, 4, 5, 678)),
-        disabledAt: null,
-        state: 'active',
-        extra: {},
       };
     }),
     meta: { currentPage: page, limit: 100, totalCount: totalPages * 100, totalPages },

@@ -5,6 +5,7 @@
 
 import { createHmac, createSecretKey } from 'node:crypto';
 import ky from 'ky';
+import { emptyResult } from '../../test/fixtures/records.ts';
 import { apiKey, job, partnerId, paths } from '../service/fixtures.ts';
 import type { Target } from '../service/target.ts';
 import { createPost } from './bare.ts';
@@ -66,6 +67,7 @@ function decode({ timestamp, job_success, code, result, image_links }: WireStatu
     code,
     message: null,
     result: {
+      ...emptyResult,
       resultCode: result.ResultCode,
       resultText: result.ResultText,
       resultType: result.ResultType,
@@ -82,7 +84,6 @@ function decode({ timestamp, job_success, code, result, image_links }: WireStatu
         linkId: null,
         extra: {},
       },
-      extra: {},
     },
     imageLinks: { selfieImage: image_links.selfie_image, expiresAt: null, extra: {} },
     history: null,

@@ -8,23 +8,24 @@
 import type { DecodeContext } from '../call/operation.js';
 import { assumedMaxEntries, assumedSuccessCodes } from '../protocol/assumptions.js';
 import { toDate } from '../protocol/date-time.js';
-import { toUrl } from '../protocol/http-url.js';
+import { createReader, isEmptyList, propertiesOf } from '../protocol/fields.js';
 import {
+  areObjects,
   extraOf,
   isAbsent,
+  isMissing,
+  noFields,
   type Report,
-  readBoolean,
   readCode,
   readList,
   readObject,
-  readString,
-  readVersion,
   reportWithin,
   toBoolean,
-  toNumber,
   toStrings,
+  toText,
 } from '../protocol/scalars.js';
-import type { Properties } from '../runtime/untrusted-objects.js';
+import { isRecord, type Properties } from '../runtime/untrusted-objects.js';
+import { identityFields, imageLinksFields, partnerParamsFields, resultFields } from './fields.js';
 import type { HistoryEntry, JobRef, JobResult, JobStatus, PartnerParams } from './types.js';
 
 /** Reads the response to a request for the status of a job. */
@@ -33,18 +34,19 @@ export function decodeStatus(wire: Properties, job: JobRef, context: DecodeConte
   const { brand, namesJob } = context.wire;
   const userId = readCode(wire.user_id, 'user_id', report);
   const jobId = readCode(wire.job_id, 'job_id', report);
-  const isComplete = readBoolean(wire.job_complete, 'job_complete', report, 'required') === true;
+  const isComplete = toBoolean(wire.job_complete);
   const isSuccess = toBoolean(wire.job_success);
   const code = readCode(wire.code, 'code', report);
-  const message = typeof wire.result === 'string' && wire.result !== '' ? wire.result : null;
+  const message = toText(wire.result);
   const result = readStatusResult(wire.result, brand, report);
   const history = readHistory(wire.history, brand, report);
   const imageLinks = readImageLinks(wire.image_links, report);
 
+  if (isComplete === null) report('job_complete', 'must be true or false, or "true" or "false"');
   if (isComplete && isSuccess === null) {
     report('job_success', 'must be true, false, "true" or "false", because the job is complete');
   }
-  const succeeds = isComplete && isSuccess === true;
+  const succeeds = isComplete === true && isSuccess === true;
   // No other code is known to come with a success (§7), and a code may mean that the job or the user has a problem.
   if (succeeds && code !== null && !assumedSuccessCodes.has(code)) {
     const codes = [...assumedSuccessCodes].join(' or ');
@@ -78,122 +80,88 @@ const pending = { state: 'pending', complete: false, success: false } as const;
 const failed = { state: 'failed', complete: true, success: false } as const;
 const succeeded = { state: 'succeeded', complete: true, success: true } as const;
 
-/** The name of the field with the service's own job id: the brand word, then `JobID`. */
-export function hostedJobIdField(brand: string): string {
-  return `${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`;
-}
+const readIdentity = createReader(identityFields);
+const readParams = createReader(partnerParamsFields);
+const readLinks = createReader(imageLinksFields);
+const paramsProperties = propertiesOf(partnerParamsFields);
+const linksProperties = propertiesOf(imageLinksFields);
 
-// The fields that have properties of their own.
-const resultFields = [
-  'ResultCode',
-  'ResultText',
-  'ResultType',
-  'JSONVersion',
-  'IsFinalResult',
-  'IsMachineResult',
-  'Actions',
-  'PartnerParams',
-];
-const identityFields = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
-const namedInResult: ReadonlySet<string> = new Set(resultFields);
-const namedInHistoryEntry: ReadonlySet<string> = new Set([...namedInResult, ...identityFields]);
-const namedInPartnerParams: ReadonlySet<string> = new Set(['user_id', 'job_id', 'job_type', 'link_id']);
-const noNames: ReadonlySet<string> = new Set();
+/** The readers of results, one for each brand word. A process has one or two. */
+const brands = new Map<string, ReturnType<typeof createBrand>>();
+
+function createBrand(word: string) {
+  const wire = `${word.charAt(0).toUpperCase()}${word.slice(1)}JobID`;
+  const fields = { ...resultFields, hostedJobId: { ...resultFields.hostedJobId, wire } };
+  return { read: createReader(fields), result: propertiesOf(fields), entry: propertiesOf(fields, identityFields) };
+}
 
 /** Reads a result that the service posted to the callback URL: an entry of a job's history, or the body of a callback. */
 export function decodeHistoryEntry(wire: Properties, brand: string, report: Report): HistoryEntry {
-  const result = readResult(wire, brand, report, namedInHistoryEntry);
-  const identity = {
-    fullName: readString(wire.FullName, 'FullName', report),
-    dateOfBirth: readString(wire.DOB, 'DOB', report),
-    idNumber: readString(wire.IDNumber, 'IDNumber', ignore),
-    idType: readString(wire.IDType, 'IDType', report),
-    country: readString(wire.Country, 'Country', report),
-    expirationDate: readString(wire.ExpirationDate, 'ExpirationDate', report),
-  };
+  const unread: string[] = [];
+  const identity = readIdentity(wire, unread, report);
   const isKnown = Object.values(identity).some((value) => value !== null);
-  return { ...result, identity: isKnown ? identity : null };
+  return { ...readResult(wire, { brand, kind: 'entry', unread, report }), identity: isKnown ? identity : null };
 }
 
-function readResult(wire: Properties, brand: string, report: Report, named: ReadonlySet<string>): JobResult {
-  const idField = hostedJobIdField(brand);
-  const hostedJobId = readCode(wire[idField], idField, ignore);
-  const confidence = toNumber(wire.ConfidenceValue);
-  const result = {
-    resultCode: readCode(wire.ResultCode, 'ResultCode', report),
-    resultText: readString(wire.ResultText, 'ResultText', report),
-    resultType: readString(wire.ResultType, 'ResultType', report),
-    hostedJobId,
-    jsonVersion: readVersion(wire.JSONVersion, 'JSONVersion', report),
-    isFinal: readBoolean(wire.IsFinalResult, 'IsFinalResult', report),
-    isMachine: readBoolean(wire.IsMachineResult, 'IsMachineResult', report),
-    confidence,
-    actions: readActions(wire.Actions, report),
+interface ResultContext {
+  readonly brand: string;
+  readonly kind: 'result' | 'entry';
+  readonly unread: string[];
+  readonly report: Report;
+}
+
+function readResult(wire: Properties, { brand: word, kind, unread, report }: ResultContext): JobResult {
+  const brand = brands.get(word) ?? createBrand(word);
+  brands.set(word, brand);
+  const values = brand.read(wire, unread, report);
+  return {
+    ...values,
+    actions: values.actions ?? {},
     partnerParams: readPartnerParams(wire.PartnerParams, report),
-    // A confidence or an id that is there and cannot be read stays in `extra`.
-    extra: extraOf(wire, named, { ConfidenceValue: confidence, [idField]: hostedJobId }),
+    extra: withoutRoundedNumbers(extraOf(wire, brand[kind], unread)),
   };
-  // An ID number must be a string: if it was sent as a number, it may have lost digits.
-  for (const field of ['IDNumber', 'SecondaryIDNumber']) readString(wire[field], field, report);
-  return result;
 }
 
-const ignore: Report = () => false;
+// An ID number must be a string. As a number, it may have lost digits, and one that surely has is of no use to anyone.
+function withoutRoundedNumbers(extra: Properties): Properties {
+  const isRounded = (name: string) => typeof extra[name] === 'number' && !Number.isSafeInteger(extra[name]);
+  const rounded = ['IDNumber', 'SecondaryIDNumber'].filter(isRounded);
+  if (rounded.length === 0) return extra;
+  return Object.fromEntries(Object.entries(extra).filter(([name]) => !rounded.includes(name)));
+}
 
 function readStatusResult(wire: unknown, brand: string, report: Report): JobResult | null {
-  if (isAbsent(wire) || typeof wire === 'string' || isEmpty(wire)) return null;
-  const fields = readObject(wire, 'result', report, 'must be an object or a string');
-  return fields && readResult(fields, brand, reportWithin('result', report), namedInResult);
+  if (!isRecord(wire) || isEmpty(wire)) return null;
+  return readResult(wire, { brand, kind: 'result', unread: [], report: reportWithin('result', report) });
 }
 
 function readHistory(wire: unknown, brand: string, report: Report): readonly HistoryEntry[] | null {
-  if (isAbsent(wire)) return null;
   if (isEmpty(wire)) return [];
-  if (Array.isArray(wire)) {
-    return readList(wire, 'history', report, {
-      max: assumedMaxEntries.results,
-      read(entry, reportEntry) {
-        const fields = readObject(entry, '', reportEntry);
-        return fields && decodeHistoryEntry(fields, brand, reportEntry);
-      },
-    });
-  }
-  const entry = readObject(wire, 'history', report, 'must be a list of results');
-  return entry && [decodeHistoryEntry(entry, brand, reportWithin('history', report))];
+  if (isRecord(wire)) return [decodeHistoryEntry(wire, brand, reportWithin('history', report))];
+  const max = assumedMaxEntries.results;
+  if (!areObjects(wire, max)) return null;
+  const read = (entry: unknown, reportEntry: Report) => decodeHistoryEntry(entry as Properties, brand, reportEntry);
+  return readList(wire, 'history', report, { max, read });
 }
 
 function readPartnerParams(wire: unknown, report: Report): PartnerParams | null {
-  const params = isAbsent(wire) || isEmptyList(wire) ? null : readObject(wire, 'PartnerParams', report);
-  const reportParam = reportWithin('PartnerParams', report);
-  return (
-    params && {
-      userId: readCode(params.user_id, 'user_id', reportParam),
-      jobId: readCode(params.job_id, 'job_id', reportParam),
-      jobType: readCode(params.job_type, 'job_type', reportParam),
-      linkId: readCode(params.link_id, 'link_id', reportParam),
-      extra: toStrings(extraOf(params, namedInPartnerParams)),
-    }
-  );
+  const params = isMissing(wire) || isEmptyList(wire) ? null : readObject(wire, 'PartnerParams', report);
+  if (params === null) return null;
+  const unread: string[] = [];
+  const values = readParams(params, unread, reportWithin('PartnerParams', report));
+  return { ...values, extra: toStrings(extraOf(params, paramsProperties, unread)) };
 }
 
 function readImageLinks(wire: unknown, report: Report): JobStatus['imageLinks'] {
-  const links = isAbsent(wire) ? null : isEmptyList(wire) ? {} : readObject(wire, 'image_links', report);
-  if (links === null) return null;
-  const selfieImage = toUrl(links.selfie_image);
+  const links = isEmptyList(wire) ? noFields : wire;
+  if (!isRecord(links)) return null;
+  const unread: string[] = [];
+  const { selfieImage } = readLinks(links, unread, report);
   return {
     selfieImage,
     expiresAt: selfieImage?.includes('X-Amz-') ? expiryOf(new URL(selfieImage)) : null,
-    extra: extraOf(links, noNames, { selfie_image: selfieImage }),
+    extra: extraOf(links, linksProperties, unread),
   };
-}
-
-function readActions(wire: unknown, report: Report): JobResult['actions'] {
-  return isAbsent(wire) || isEmptyList(wire) ? {} : toStrings(readObject(wire, 'Actions', report) ?? {});
-}
-
-// Some languages write an empty object as an empty list.
-function isEmptyList(wire: unknown): boolean {
-  return Array.isArray(wire) && wire.length === 0;
 }
 
 // The names of a list are not read: a list of millions of entries has as many.

@@ -78,8 +78,8 @@ export interface JobResult {
   /** The fields that the partner sent with the job. */
   readonly partnerParams: PartnerParams | null;
   /**
-   * Fields that this package does not know. `extra` also contains the confidence and the service's own job id, if this
-   * package cannot read them. All are unchanged. Signatures are left out.
+   * Fields that this package does not know, and those that it cannot read. They are unchanged, and have the service's
+   * names. Signatures are left out.
    */
   readonly extra: Readonly<Record<string, unknown>>;
 }
@@ -95,7 +95,7 @@ export interface HistoryEntry extends JobResult {
     readonly fullName: string | null;
     /** The date of birth, as the issuer of the ID writes it. */
     readonly dateOfBirth: string | null;
-    /** The number of the ID. */
+    /** The number of the ID. A number that the service sent as a JSON number may have lost digits: it is null here. */
     readonly idNumber: string | null;
     /** The kind of ID. */
     readonly idType: string | null;
@@ -129,8 +129,8 @@ interface JobStatusBase extends JobRef {
    */
   readonly message: string | null;
   /**
-   * The job's result. Null if the service sent none, an empty one, or a string, which is then the `message`. Even a
-   * succeeded job may have none.
+   * The job's result. Null if the service sent none, an empty one, or one that is no object; a string is then the
+   * `message`. Even a succeeded job may have none.
    */
   readonly result: JobResult | null;
   /** The URLs of images; null if the response has none, for example because they were not requested. */
@@ -146,7 +146,8 @@ interface JobStatusBase extends JobRef {
     readonly extra: Readonly<Record<string, unknown>>;
   } | null;
   /**
-   * Every result that was posted to the callback URL, in the service's order; null if the response has no `history`.
+   * Every result that was posted to the callback URL, in the service's order; null if the response has no `history`, or
+   * one that is no list of objects.
    */
   readonly history: readonly HistoryEntry[] | null;
   /**

@@ -1,5 +1,5 @@
 /**
- * The ID types that callers pass: their schemas, and their form on the wire (docs/protocol.md §2.1).
+ * The schemas of the ID types that callers pass. They give the form on the wire (docs/protocol.md §2.1).
  *
  * @module
  */
@@ -40,7 +40,7 @@ function countryCode(pattern: RegExp) {
 // dropped. zod's own schema of a list would check every entry of a long list, and keep every issue.
 function idTypeList(fields: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
   const entry = inputObject({ country: fields.country, idType: anyString, verificationMethod: fields.method });
-  return z.transform((list: unknown, context): IdType[] => {
+  return z.transform((list: unknown, context) => {
     const entries = new Map<string, IdType>();
     const addIssue = (message: string, path: PropertyKey[] = []) =>
       context.issues.push({ code: 'custom', input: list, path, message });
@@ -57,12 +57,12 @@ function idTypeList(fields: { country: z.ZodMiniType<string>; method: z.ZodMiniT
         entries.set(kind, { ...data, verificationMethod });
       }
     }
-    return [...entries.values()];
+    return [...entries.values()].map(encodeIdType);
   });
 }
 
 const mustBeOnly = 'must be the only verification method of its country and ID type';
 
-export function encodeIdType(entry: IdType) {
-  return { country: entry.country, id_type: entry.idType, verification_method: entry.verificationMethod };
+function encodeIdType({ country, idType, verificationMethod }: IdType) {
+  return { country, id_type: idType, verification_method: verificationMethod };
 }

@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
 import { routes } from '../protocol/routes.js';
-import { isRecord, withoutUndefined } from '../runtime/untrusted-objects.js';
+import { isRecord, type Properties, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { inputObject } from '../validation/check.js';
 import {
   anyString,
@@ -21,28 +21,13 @@ import {
   stringOf,
 } from '../validation/input.js';
 import { type DecodedPage, decodeCreatedLink, decodeLink, decodePage, decodeUpdatedLink } from './decode.js';
-import { changedIdTypes, encodeIdType, newIdTypes } from './id-types.js';
-import type { CreatedLink, Link, NewLink, UpdatedLink } from './types.js';
+import { sentFields } from './fields.js';
+import { changedIdTypes, newIdTypes } from './id-types.js';
+import type { CreatedLink, Link, UpdatedLink } from './types.js';
 
-/** The field on the wire for each property of a new link (§4.1). */
-const wireNames = {
-  name: 'name',
-  idTypes: 'id_types',
-  callbackUrl: 'callback_url',
-  companyName: 'company_name',
-  dataPrivacyPolicyUrl: 'data_privacy_policy_url',
-  logoUrl: 'logo_url',
-  isSingleUse: 'is_single_use',
-  userId: 'user_id',
-  expiresAt: 'expires_at',
-} satisfies Record<keyof Omit<NewLink, 'extra'>, string>;
-
-/**
- * The fields that `extra` must not have: the fields above, the fields that signing adds, and names that would set a
- * prototype.
- */
+/** The fields that `extra` must not have: those of properties, those that signing adds, and a name that sets a prototype. */
 const reservedFields: ReadonlySet<string> = new Set([
-  ...Object.values(wireNames),
+  ...sentFields.filter(({ mayBeExtra }) => !mayBeExtra).map(({ wire }) => wire),
   'partner_id',
   'signature',
   'sec_key',
@@ -54,33 +39,30 @@ const reservedFields: ReadonlySet<string> = new Set([
 // another operation. An id that equals the list marker is rejected in `call/`, where the marker is known.
 const linkId = stringOf(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"');
 
+const schemas = { text: anyString, code: nonBlank, url: httpUrl, flag, time: dateTime, idTypes: newIdTypes };
+
 const newLinkShape = {
-  companyName: nonBlank,
-  dataPrivacyPolicyUrl: httpUrl,
+  ...Object.fromEntries(sentFields.map(({ name, kind, sent }) => [name, schemaOf(schemas[kind], sent)])),
   callbackUrl,
-  name: z.optional(anyString),
-  idTypes: z.optional(newIdTypes),
-  logoUrl: z.optional(httpUrl),
-  isSingleUse: z.optional(flag),
-  userId: z.optional(nonBlank),
-  expiresAt: z.optional(dateTime),
   extra: z.optional(extraProperties(reservedFields)),
-} satisfies Record<keyof NewLink, unknown>;
+};
+
+function schemaOf(schema: z.ZodMiniType, sent: 'optional' | 'required') {
+  return sent === 'optional' ? z.optional(schema) : schema === anyString ? nonBlank : schema;
+}
 
 const newLink = inputObject(newLinkShape);
 
 export const newLinkProperties: readonly string[] = Object.keys(newLinkShape);
 
 /** §4.1 */
-export const createLink: Operation<z.output<typeof newLink>, CreatedLink> = {
+export const createLink: Operation<Properties, CreatedLink> = {
   name: 'links.create',
   route: routes['links.create'],
   request: newLink,
-  encode: ({ extra, ...link }) => {
-    const values = { ...link, callbackUrl: link.callbackUrl ?? undefined, idTypes: link.idTypes?.map(encodeIdType) };
-    const names = Object.keys(wireNames) as (keyof typeof wireNames)[];
-    const fields = Object.fromEntries(names.map((name) => [wireNames[name], values[name]]));
-    return { body: withoutUndefined({ ...extra, ...fields }) };
+  encode: (link) => {
+    const fields = Object.fromEntries(sentFields.map(({ name, wire }) => [wire, link[name] ?? undefined]));
+    return { body: { ...Object(link.extra), ...withoutUndefined(fields) } };
   },
   decode: (response, _link, context) => decodeCreatedLink(response, context),
 };
@@ -104,7 +86,7 @@ export const updateLink: Operation<z.output<typeof linkChanges>, UpdatedLink> = 
   request: linkChanges,
   encode: ({ refId, isDisabled, idTypes }) => ({
     linkId: refId,
-    body: withoutUndefined({ is_disabled: isDisabled, id_types: idTypes?.map(encodeIdType) }),
+    body: withoutUndefined({ is_disabled: isDisabled, id_types: idTypes }),
   }),
   decode: (response, { refId, isDisabled }, context) =>
     decodeUpdatedLink(response, { refId, disables: isDisabled === true }, context),

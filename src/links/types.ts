@@ -136,7 +136,10 @@ export interface Link {
   readonly refId: string;
   /** The link's name, for the partner's own use. */
   readonly name: string | null;
-  /** The kinds of ID that the link accepts; empty if the service sends none. */
+  /**
+   * The kinds of ID that the link accepts; empty if the service sends none, or a list that cannot be read. If a part of
+   * the list cannot be read, the whole list is in `extra`, too: do not replace the link's list by this one then.
+   */
   readonly idTypes: readonly IdType[];
   /** Whether the link is for a single use by one user. */
   readonly isSingleUse: boolean | null;
@@ -187,8 +190,8 @@ export interface Link {
   /** `'disabled'` if the service sends a `disabled_at`, even if the value is not a date. */
   readonly state: 'active' | 'disabled';
   /**
-   * Fields that this package does not know, and dates and URLs that it cannot read. They are unchanged, and have the
-   * service's names. Signatures are left out.
+   * Fields that this package does not know, and those that it cannot read. They are unchanged, and have the service's
+   * names. Signatures are left out.
    */
   readonly extra: Readonly<Record<string, unknown>>;
 }

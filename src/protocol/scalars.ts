@@ -1,6 +1,6 @@
 /**
  * The spellings of values on the wire (docs/protocol.md, "Spellings"). A value can be written in several ways, and a
- * reader gives one form for all of them. Any other spelling is reported: nothing is guessed.
+ * reader gives one form for all of them. Any other spelling gives null, or is reported: nothing is guessed.
  *
  * @module
  */
@@ -31,43 +31,45 @@ export function isMissing(wire: unknown): boolean {
   return isAbsent(wire) || wire === '';
 }
 
-/** Reads a string; null if there is none. */
-export function readString(wire: unknown, path: string, report: Report): string | null {
-  if (typeof wire === 'string') return wire;
-  if (!isAbsent(wire)) report(path, 'must be a string');
-  return null;
+/** Reads a string; null for anything else, and for the empty string. */
+export function toText(wire: unknown): string | null {
+  return typeof wire === 'string' && wire !== '' ? wire : null;
 }
 
-/** Reads an id or a code, as a string or an integer; null if there is none, or if it is empty. */
+/** Reads an id or a code, as a string or an integer; null for anything else. */
+export function toCode(wire: unknown): string | null {
+  return Number.isSafeInteger(wire) ? String(wire) : toText(wire);
+}
+
+/** Reads a version, as a string or any number; null for anything else. */
+export function toVersion(wire: unknown): string | null {
+  return Number.isFinite(wire) ? String(wire) : toText(wire);
+}
+
+/** Reads `true`, `"true"`, `"TRUE"`, …; null for anything else. The meaning of 1 and "yes" is not guessed. */
+export function toBoolean(wire: unknown): boolean | null {
+  if (typeof wire === 'boolean') return wire;
+  return typeof wire === 'string' && /^(?:true|false)$/i.test(wire) ? wire.toLowerCase() === 'true' : null;
+}
+
+/** Reads a number that was sent as a number or a string; null for anything else, such as "N/A". */
+export function toNumber(wire: unknown): number | null {
+  if (typeof wire === 'number') return Number.isFinite(wire) ? wire : null;
+  return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
+}
+
+/** Reads an id or a code that must be readable if it is there; null if there is none. */
 export function readCode(wire: unknown, path: string, report: Report): string | null {
-  return Number.isSafeInteger(wire) ? String(wire) : readText(wire, path, report, 'an integer');
-}
-
-/** Reads a version, as a string or any number; null if there is none, or if it is empty. */
-export function readVersion(wire: unknown, path: string, report: Report): string | null {
-  return Number.isFinite(wire) ? String(wire) : readText(wire, path, report, 'a number');
-}
-
-function readText(wire: unknown, path: string, report: Report, other: string): string | null {
-  if (typeof wire === 'string') return wire === '' ? null : wire;
-  if (!isAbsent(wire)) report(path, `must be a string or ${other}`);
-  return null;
-}
-
-/** Reads `true`, `"true"`, `"TRUE"`, …; null if there is none. The meaning of 1 and "yes" is not guessed. */
-export function readBoolean(wire: unknown, path: string, report: Report, presence?: 'required'): boolean | null {
-  const value = toBoolean(wire);
-  if (value === null && (presence === 'required' || !isAbsent(wire))) {
-    report(path, 'must be true or false, or "true" or "false"');
-  }
-  return value;
+  const code = toCode(wire);
+  if (code === null && !isMissing(wire)) report(path, 'must be a string or an integer');
+  return code;
 }
 
 /** Reads a count, as 3, 3.0 or `"3"`; 0 if there is none. */
 export function readCount(wire: unknown, path: string, report: Report, presence?: 'required'): number {
   if (isCount(wire)) return wire;
   if (typeof wire === 'string' && /^\d{1,16}(?:\.0+)?$/.test(wire) && isCount(Number(wire))) return Number(wire);
-  if (presence === 'required' || !isAbsent(wire)) report(path, 'must be a count');
+  if (presence === 'required' || !isMissing(wire)) report(path, 'must be a count');
   return 0;
 }
 
@@ -76,36 +78,24 @@ function isCount(value: unknown): value is number {
 }
 
 /** Reads an object; null if it is none. */
-export function readObject(
-  wire: unknown,
-  path: string,
-  report: Report,
-  message = 'must be an object',
-): Properties | null {
+export function readObject(wire: unknown, path: string, report: Report): Properties | null {
   if (isRecord(wire)) return wire;
-  report(path, message);
+  report(path, 'must be an object');
   return null;
 }
 
-/** The rules of a list. */
-export interface ListRules<Entry> {
-  /** The largest number of entries. A longer list is rejected before any entry is read. */
-  readonly max: number;
-  /** The message for a value that is not a list. Default `'must be a list'`. */
-  readonly message?: string;
-  /** Reads an entry; null if it cannot be read. The paths that it reports are relative to the entry. */
-  readonly read: (wire: unknown, report: Report) => Entry | null;
-}
-
-/** Reads a list, entry by entry, until no further problem should be reported. */
+/**
+ * Reads a list of at most `max` entries, entry by entry, until no further problem should be reported. `read` gives null
+ * for an entry that it cannot read, and reports paths that are relative to the entry.
+ */
 export function readList<Entry>(
   wire: unknown,
   path: string,
   report: Report,
-  { max, message = 'must be a list', read }: ListRules<Entry>,
+  { max, read }: { readonly max: number; readonly read: (wire: unknown, report: Report) => Entry | null },
 ): readonly Entry[] {
   const entries: Entry[] = [];
-  if (!Array.isArray(wire)) report(path, message);
+  if (!Array.isArray(wire)) report(path, 'must be a list');
   else if (wire.length > max) report(path, `must have at most ${max} entries`);
   else {
     let isWanted = true;
@@ -123,6 +113,11 @@ export function readList<Entry>(
   return entries;
 }
 
+/** Whether a value is a list of at most `max` objects. */
+export function areObjects(wire: unknown, max: number): wire is readonly Properties[] {
+  return Array.isArray(wire) && wire.length <= max && wire.every(isRecord);
+}
+
 /** Reports the problems of the object at `path`. */
 export function reportWithin(path: string, report: Report): Report {
   return (inner, message) => report(joinPath(path, inner), message);
@@ -130,18 +125,6 @@ export function reportWithin(path: string, report: Report): Report {
 
 function joinPath(path: string, inner: string): string {
   return inner === '' ? path : `${path}.${inner}`;
-}
-
-/** True or false, in any of its spellings; null for anything else. */
-export function toBoolean(wire: unknown): boolean | null {
-  if (typeof wire === 'boolean') return wire;
-  return typeof wire === 'string' && /^(?:true|false)$/i.test(wire) ? wire.toLowerCase() === 'true' : null;
-}
-
-/** A number that the service sent as a number or a string; null for anything else, such as "N/A". */
-export function toNumber(wire: unknown): number | null {
-  if (typeof wire === 'number') return Number.isFinite(wire) ? wire : null;
-  return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
 }
 
 /** A record in which every value is a string: other values are written as JSON, and null is left out. */
@@ -160,22 +143,27 @@ function stringifyValues(record: Properties): Readonly<Record<string, string>> {
 
 /**
  * The fields whose content is not in the public value, as the service sent them, but without signatures: the fields that
- * are not `named`, and those of `read` that are there and could not be read, because they would look as if the service
- * had not sent them.
- * `read` has the values that were read, under the names of their fields.
+ * are not `named`, and those that could not be read, because these would look as if the service had not sent them. These
+ * are the fields whose property of `value` is null, and those that `names` has.
  */
-export function extraOf(record: Properties, named: ReadonlySet<string>, read: Properties = noFields): Properties {
-  const names: string[] = [];
+export function extraOf(
+  record: Properties,
+  named: ReadonlyMap<string, string>,
+  names: string[],
+  value: Properties = noFields,
+): Properties {
   for (const name in record) {
-    const isUnknown = !named.has(name) && !Object.hasOwn(read, name) && !isLeftOut(name);
-    if (isUnknown && Object.hasOwn(record, name)) names.push(name);
+    const property = named.get(name);
+    if (property === undefined) {
+      if (!isLeftOut(name) && Object.hasOwn(record, name)) names.push(name);
+    } else if (value[property] === null && !isMissing(record[name])) names.push(name);
   }
-  for (const name in read) if (read[name] === null && !isMissing(record[name])) names.push(name);
   if (names.length === 0) return noFields;
   return Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
-const noFields: Properties = Object.freeze({});
+/** The value of an open record without fields. */
+export const noFields: Readonly<Record<string, never>> = Object.freeze({});
 
 /**
  * Whether an open record leaves a field out: a signature, which works like a key until it expires, and

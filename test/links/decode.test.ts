@@ -1,10 +1,17 @@
 /** Links as the wire spells them, and the one clean link each spelling comes out as. */
 
 import { inspect } from 'node:util';
-import { HostedResponseError, type Link } from 'hosted-client';
+import { HostedResponseError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { dateLikeTexts, dateUnlikeTexts, unreadableTimes } from '../fixtures/date-times.js';
-import { linkInSampleSpelling, linkInTableSpelling, linkRefId, linkUrl, linkUserId } from '../fixtures/records.js';
+import {
+  emptyLink,
+  fullLink,
+  linkInSampleSpelling,
+  linkInTableSpelling,
+  linkRefId,
+  linkUrl,
+} from '../fixtures/records.js';
 import { clientOf, type Reply, rejection } from '../support/fake-fetch.js';
 
 const refId = 'ref-1';
@@ -39,31 +46,6 @@ const pathsOf = (error: HostedResponseError) => error.issues.map(({ path }) => p
 /** Everything of an error that ends in a log. */
 const shown = (error: Error) => [error.message, JSON.stringify(error), inspect(error, { showHidden: true })].join('\n');
 
-const fullLink: Link = {
-  url: linkUrl,
-  linkId: linkRefId,
-  refId: linkRefId,
-  name: 'Onboarding',
-  idTypes: [
-    { country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' },
-    { country: 'KE', idType: 'PASSPORT', verificationMethod: 'doc_verification' },
-  ],
-  isSingleUse: true,
-  callbackUrl: 'https://partner.example/callbacks',
-  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
-  logoUrl: 'https://partner.example/logo.svg',
-  userIds: [linkUserId],
-  jobs: { total: 3, failed: 1, successful: 2 },
-  companyName: 'Example Partner',
-  partnerId: '085',
-  createdAt: new Date('2026-01-01T08:00:00.000Z'),
-  updatedAt: new Date('2026-01-02T09:30:00.250Z'),
-  expiresAt: new Date('2026-04-01T08:00:00.000Z'),
-  disabledAt: null,
-  state: 'active',
-  extra: {},
-};
-
 // Whole records
 
 test.each([
@@ -74,28 +56,61 @@ test.each([
 });
 
 test('links.get() reads fields that are missing as nothing', async () => {
-  expect(await get(minimal)).toEqual({
-    url,
-    linkId: refId,
-    refId,
-    name: null,
-    idTypes: [],
-    isSingleUse: null,
-    callbackUrl: null,
-    dataPrivacyPolicyUrl: null,
-    logoUrl: null,
-    userIds: [],
-    jobs: { total: 0, failed: 0, successful: 0 },
-    companyName: null,
-    partnerId: null,
-    createdAt: null,
-    updatedAt: null,
-    expiresAt: null,
-    disabledAt: null,
-    state: 'active',
-    extra: {},
-  });
+  expect(await get(minimal)).toEqual({ ...emptyLink, url, linkId: refId, refId });
 });
+
+// A field that cannot be read
+
+const lenientFields = [
+  'name',
+  'company_name',
+  'is_single_use',
+  'id_types',
+  'callback_url',
+  'data_privacy_policy_url',
+  'logo_url',
+  'created_at',
+  'updated_at',
+  'expires_at',
+  'disabled_at',
+];
+const strictFields = ['link', 'link_url', 'ref_id', 'link_id', 'total_jobs', 'failed_jobs', 'successful_jobs'];
+const idFields = ['partner_id', 'user_id', 'user_ids'];
+
+test.each(lenientFields)(
+  'links.get() and list() read a "%s" that is an object as nothing, and keep it in extra',
+  async (field) => {
+    const written = { [field]: { odd: 1 } };
+
+    const links = [
+      await getWith(written),
+      ...(await list({ links: [{ ...minimal, ...written }], meta: oneMeta })).links,
+    ];
+
+    const state = field === 'disabled_at' ? 'disabled' : 'active';
+    const expected = { ...emptyLink, url, linkId: refId, refId, state, extra: written };
+    expect(links).toEqual([expected, expected]);
+  },
+);
+
+test.each([...strictFields, ...idFields])('links.get() rejects a link whose "%s" is an object', async (field) => {
+  expect(pathsOf(await misshapen(getWith({ [field]: {} })))).toEqual([field]);
+});
+
+test.each([...lenientFields, ...strictFields, ...idFields, 'callback'])(
+  'an empty "%s" means nothing',
+  async (field) => {
+    const link = await get({ link_url: url, ref_id: refId, link: url, link_id: refId, [field]: '' });
+
+    expect(link).toEqual({
+      ...emptyLink,
+      url,
+      linkId: refId,
+      refId,
+      extra: field === 'callback' ? { callback: '' } : {},
+    });
+  },
+);
 
 // user_id, user_ids
 
@@ -117,27 +132,25 @@ test('links.update() gives the id that was asked for where the response has none
 
 // is_single_use
 
-test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], ['true '], ['falsely'], [[]], [['true']], [{}]])(
-  'links.get() refuses is_single_use %j instead of guessing',
+test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], ['true '], ['falsely'], [[]], [{}]])(
+  'links.get() does not guess what is_single_use %j means, and keeps it in extra',
   async (is_single_use) => {
-    const error = await misshapen(getWith({ is_single_use }));
-
-    expect(pathsOf(error)).toEqual(['is_single_use']);
+    expect(await getWith({ is_single_use })).toMatchObject({ isSingleUse: null, extra: { is_single_use } });
   },
 );
 
-test('links.list() refuses a boolean that is none with its path and without its value', async () => {
-  const records = [minimal, { ...minimal, is_single_use: 'Ada Example' }];
+test('links.list() refuses a count that is none with its path and without its value', async () => {
+  const records = [minimal, { ...minimal, total_jobs: 'Ada Example' }];
 
   const error = await misshapen(list({ links: records, meta: oneMeta }));
 
-  expect(pathsOf(error)).toEqual(['links[1].is_single_use']);
-  expect(error.message).toContain('links[1].is_single_use');
+  expect(pathsOf(error)).toEqual(['links[1].total_jobs']);
+  expect(error.message).toContain('links[1].total_jobs');
   expect(shown(error)).not.toContain('Ada Example');
 });
 
 test('of more fields that cannot be read, the first twenty are named', async () => {
-  const names = ['link', 'link_url', 'ref_id', 'name', 'company_name', 'total_jobs', 'failed_jobs', 'successful_jobs'];
+  const names = [...strictFields.filter((name) => name !== 'link_id'), 'partner_id', 'user_id'];
   const record = Object.fromEntries(names.map((name) => [name, {}]));
 
   const paths = pathsOf(await misshapen(list({ links: [record, record, record, record], meta: oneMeta })));
@@ -164,7 +177,6 @@ test.each([
   ['-1'],
   ['"-1"'],
   ['"three"'],
-  ['""'],
   ['" 3"'],
   ['"x3"'],
   ['"3x"'],
@@ -324,34 +336,39 @@ test('links refuse a response without id and URL, naming both', async () => {
 });
 
 test.each<[string, object]>([
-  ['is_single_use', { is_single_use: 'yes' }],
-  ...[1, 0, '1', ' true', 'true ', 'falsely', []].map((is_single_use): [string, object] => [
-    'is_single_use',
-    { is_single_use },
-  ]),
   ['total_jobs', { total_jobs: 'three' }],
   ['total_jobs', { total_jobs: 3.5 }],
   ['failed_jobs', { failed_jobs: {} }],
   ['successful_jobs', { successful_jobs: 'three' }],
-  ['name', { name: 5 }],
-  ['company_name', { company_name: {} }],
   ['link_url', { link_url: 5 }],
   ['ref_id', { ref_id: 1.5 }],
   ['link_id', { link_id: 1.5 }],
   ['partner_id', { partner_id: 1.5 }],
-  ['id_types', { id_types: {} }],
-  ['id_types[0]', { id_types: ['NG'] }],
-  ['id_types[0].country', { id_types: [{ country: 5 }] }],
-  ['id_types[0].id_type', { id_types: [{ id_type: 5 }] }],
-  ['id_types[0].verification_method', { id_types: [{ verification_method: 5 }] }],
   ['link', { link: {}, link_url: undefined }],
-  ['user_id', { user_id: {} }],
-  ['user_ids', { user_ids: {} }],
   ['user_ids[1]', { user_ids: ['u1', {}] }],
 ])('links.get() says of a misshapen "%s" what it must be', async (path, members) => {
   const error = await misshapen(getWith(members));
 
   expect(error.issues).toEqual([{ path, message: expect.stringMatching(/^must be /) }]);
+});
+
+const bvn = { country: 'NG', id_type: 'BVN', verification_method: 'enhanced_kyc' };
+
+test.each<[unknown, object[]]>([
+  [{}, []],
+  ['NG', []],
+  [[bvn, 'NG'], []],
+  [[null], []],
+  [
+    [bvn, { ...bvn, country: 5 }],
+    [
+      { country: 'NG', idType: 'BVN', verificationMethod: 'enhanced_kyc' },
+      { country: '', idType: 'BVN', verificationMethod: 'enhanced_kyc' },
+    ],
+  ],
+])('links.get() reads the id_types %j as far as it can, and keeps them all in extra', async (id_types, idTypes) => {
+  expect(await getWith({ id_types })).toMatchObject({ idTypes, extra: { id_types } });
+  expect((await update({ ...minimal, id_types })).idTypes).toEqual(idTypes);
 });
 
 test.each<[string, object]>([

@@ -14,6 +14,7 @@ import {
 } from 'hosted-client';
 import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect } from 'vitest';
+import { emptyLink } from '../fixtures/records.js';
 import { now, partnerId, rejection } from '../support/fake-fetch.js';
 import { createWithRandom, randomFrom } from '../support/random.js';
 import { httpUrls, type Of, words } from './generated.js';
@@ -51,20 +52,21 @@ const asKept = (list: IdTypes) =>
       return all.findIndex(same) === index;
     });
 
-const newLinks = fc.record(
-  {
-    companyName: words,
-    dataPrivacyPolicyUrl: httpUrls,
-    callbackUrl: fc.option(httpUrls),
-    name: words,
-    idTypes: idTypeLists,
-    logoUrl: httpUrls,
-    isSingleUse: fc.boolean(),
-    userId: words,
-    expiresAt: fc.date({ min: new Date('2026-02-01'), max: new Date('2099-12-31'), noInvalidDate: true }),
-  },
-  { requiredKeys: ['companyName', 'dataPrivacyPolicyUrl', 'callbackUrl'] },
-);
+const newLinkFields = {
+  companyName: words,
+  dataPrivacyPolicyUrl: httpUrls,
+  callbackUrl: fc.option(httpUrls),
+  name: words,
+  idTypes: idTypeLists,
+  logoUrl: httpUrls,
+  isSingleUse: fc.boolean(),
+  userId: words,
+  expiresAt: fc.date({ min: new Date('2026-02-01'), max: new Date('2099-12-31'), noInvalidDate: true }),
+};
+
+const newLinks = fc.record(newLinkFields satisfies Record<Exclude<keyof NewLink, 'extra'>, fc.Arbitrary<unknown>>, {
+  requiredKeys: ['companyName', 'dataPrivacyPolicyUrl', 'callbackUrl'],
+});
 
 const passing: fc.Arbitrary<MockFault> = fc.constantFrom<MockFault>(
   { kind: 'network' },
@@ -301,28 +303,23 @@ export async function live(setup: Setup, course: readonly Step[]): Promise<void>
 
   const expectedLink = (link: KnownLink): Link => {
     const own = jobs.filter(({ linkRefId }) => linkRefId === link.refId);
-    const { given } = link;
+    const { userId, ...given } = link.given;
     return {
+      ...emptyLink,
+      ...given,
       url: link.url,
       linkId: link.refId,
       refId: link.refId,
-      name: given.name ?? null,
       idTypes: link.idTypes,
-      isSingleUse: given.isSingleUse ?? null,
-      callbackUrl: given.callbackUrl,
-      dataPrivacyPolicyUrl: given.dataPrivacyPolicyUrl,
-      logoUrl: given.logoUrl ?? null,
-      userIds: given.userId === undefined ? [expect.any(String)] : [given.userId],
+      userIds: userId === undefined ? [expect.any(String)] : [userId],
       jobs: {
         total: own.length,
         failed: own.filter(({ outcome }) => outcome?.success === false).length,
         successful: own.filter(({ outcome }) => outcome?.success === true).length,
       },
-      companyName: given.companyName,
       partnerId,
       createdAt: new Date(link.createdAt),
       updatedAt: expect.any(Date),
-      expiresAt: given.expiresAt ?? null,
       disabledAt: link.disabledAt === null ? null : new Date(link.disabledAt),
       state: link.disabledAt === null ? 'active' : 'disabled',
       extra: {},

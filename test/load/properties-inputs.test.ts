@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { type HostedClient, HostedError, HostedValidationError, type OperationName } from 'hosted-client';
 import { expect, test } from 'vitest';
+import { sentFields } from '../../src/links/fields.js';
 import { clientOf, sign as macOf, newLink, operations, partnerId, type SentRequest } from '../support/fake-fetch.js';
 import { runs } from './generated.js';
 
@@ -97,10 +98,7 @@ interface GivenInput {
 
 const givenInputs: Readonly<Record<OperationName, GivenInput>> = {
   'links.create': {
-    arbitrary: inputs(
-      ...['companyName', 'dataPrivacyPolicyUrl', 'callbackUrl', 'name', 'idTypes', 'logoUrl', 'isSingleUse', 'userId'],
-      ...['expiresAt', 'extra'],
-    ),
+    arbitrary: inputs(...sentFields.map(({ name }) => name), 'extra'),
     call: (client, input, options) => client.links.create(input, options),
   },
   'links.update': {

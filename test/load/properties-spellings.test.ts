@@ -1,8 +1,11 @@
 // Properties over generated input, seeded: spellings of one record.
 
 import fc from 'fast-check';
-import type { Link } from 'hosted-client';
+import type { HistoryEntry, JobResult, Link } from 'hosted-client';
 import { expect, test } from 'vitest';
+import { identityFields, resultFields } from '../../src/jobs/fields.js';
+import { linkFields } from '../../src/links/fields.js';
+import type { Fields } from '../../src/protocol/fields.js';
 import { clientOf, sign as macOf, now, operations } from '../support/fake-fetch.js';
 import { httpUrls, type Of, runs, words } from './generated.js';
 
@@ -31,13 +34,13 @@ function shuffled(record: object, choose: Choose): object {
 }
 
 const spellAbsent = (choose: Choose) => choose<null | undefined>(null, undefined);
-const spellText = (text: string | null, choose: Choose) => text ?? spellAbsent(choose);
+const spellText = (text: string | null, choose: Choose) => text ?? choose<unknown>(null, undefined, '');
 const spellFlag = (value: boolean, choose: Choose) => {
   const text = String(value);
   return choose<unknown>(value, text, text.toUpperCase(), text.charAt(0).toUpperCase() + text.slice(1));
 };
 const spellFlagOrNot = (value: boolean | null, choose: Choose) =>
-  value === null ? spellAbsent(choose) : spellFlag(value, choose);
+  value === null ? choose<unknown>(null, undefined, '') : spellFlag(value, choose);
 /** A whole number that says the same as the text: no leading zero, no digit lost. */
 const spellCode = (code: string | null, choose: Choose, none: readonly unknown[] = [null, undefined, '']) => {
   if (code === null) return choose<unknown>(null, ...none);
@@ -48,7 +51,7 @@ const spellCode = (code: string | null, choose: Choose, none: readonly unknown[]
 const spellCount = (count: number, choose: Choose) =>
   choose<unknown>(
     ...([count, String(count), verbatim(`${count}.0`), `${count}.0`, `${count}.00`] as const),
-    ...(count === 0 ? [null, undefined] : []),
+    ...(count === 0 ? [null, undefined, ''] : []),
   );
 const spellNumber = (value: number | null, choose: Choose) =>
   value === null
@@ -73,7 +76,7 @@ const spellTexts = (texts: Readonly<Record<string, string>>, choose: Choose) =>
   Object.keys(texts).length === 0 ? choose<unknown>({}, [], null, undefined, { Nothing: null }) : texts;
 
 const texts = fc.string({ unit: 'grapheme', maxLength: 12 });
-const textOrNot = fc.option(texts);
+const someText = texts.filter((text) => text !== '');
 const urlOrNot = fc.option(httpUrls);
 const dates = fc.date({ min: new Date('1000-01-02'), max: new Date('9000-01-01'), noInvalidDate: true });
 const ids = fc.oneof(
@@ -81,51 +84,103 @@ const ids = fc.oneof(
   fc.nat().map(String),
   fc.nat().map((n) => `00${n}`),
 );
-/** What came for a time and is none: it stays in `extra`. */
-const noTimes = fc.constantFrom<unknown>('Not Available', 'NaN-NaN-NaN', '2026-02-30T00:00:00Z', 'yes', 0, true);
-const flagOrNot = fc.option(fc.boolean());
-const codes = fc.constantFrom('0810', '0811', '1012', '0814', '810', '2302');
+
+interface Kind<Value = never> {
+  readonly clean: fc.Arbitrary<unknown>;
+  readonly spell: (value: Value, choose: Choose) => unknown;
+  /** What may come for a field, and cannot be read: it stays in `extra`. */
+  readonly unreadable: fc.Arbitrary<unknown>;
+}
+
+const spellUrlOrNot = (url: string | null, choose: Choose) => url ?? choose<unknown>(null, undefined, '');
+const kinds: Readonly<Record<string, Kind>> = {
+  text: { clean: fc.option(someText), spell: spellText, unreadable: fc.constantFrom<unknown>(5, true, {}, ['x']) },
+  code: { clean: fc.option(ids), spell: spellCode, unreadable: fc.constantFrom<unknown>(1.5, 2 ** 53, {}, []) },
+  version: {
+    clean: fc.option(fc.constantFrom('1.0.0', '1', '1.5')),
+    spell: (version: string | null, choose) =>
+      version !== null && String(Number(version)) === version
+        ? choose<unknown>(version, Number(version))
+        : spellText(version, choose),
+    unreadable: fc.constantFrom<unknown>(true, {}, []),
+  },
+  flag: {
+    clean: fc.option(fc.boolean()),
+    spell: spellFlagOrNot,
+    unreadable: fc.constantFrom<unknown>(1, 0, 'yes', ' true', []),
+  },
+  number: {
+    clean: fc.option(fc.oneof(fc.integer({ min: 0, max: 100 }), fc.constantFrom(99.99, 97.5, 0.25))),
+    spell: spellNumber,
+    unreadable: fc.constantFrom<unknown>('N/A', 'Not Available', {}, true),
+  },
+  url: { clean: urlOrNot, spell: spellUrlOrNot, unreadable: fc.constantFrom<unknown>('none', '/a', 5, {}) },
+  time: {
+    clean: fc.option(dates),
+    spell: spellTimeOrNot,
+    unreadable: fc.constantFrom<unknown>('Not Available', 'NaN-NaN-NaN', '2026-02-30T00:00:00Z', 'yes', 0, true),
+  },
+};
+
+/** The fields of a table that are written alone, and do not decide over their response. */
+function lenientFields(table: Fields) {
+  return Object.entries(table).flatMap(([name, { wire, kind, isStrict }]) => {
+    const found = isStrict ? undefined : kinds[kind];
+    return found ? [{ name, field: String(wire), ...found }] : [];
+  });
+}
+
+type LenientFields = ReturnType<typeof lenientFields>;
+
 const unknownMembers = fc
   .dictionary(fc.stringMatching(/^x_[a-z]{1,5}$/), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 })
   // As JSON has it, which knows no -0.
   .map((members) => JSON.parse(JSON.stringify(members)) as Record<string, unknown>);
 
-const cleanLinks = fc
-  .record({
-    url: httpUrls,
-    refId: ids.filter((id) => id !== 'list'),
-    name: textOrNot,
-    idTypes: fc.array(fc.record({ country: texts, idType: texts, verificationMethod: texts }), { maxLength: 3 }),
-    isSingleUse: flagOrNot,
-    callbackUrl: urlOrNot,
-    dataPrivacyPolicyUrl: urlOrNot,
-    logoUrl: urlOrNot,
-    userIds: fc.uniqueArray(fc.oneof(words, ids), { maxLength: 3 }),
-    jobs: fc.record({ total: fc.nat({ max: 9 }), failed: fc.nat(), successful: fc.nat({ max: 2 }) }),
-    companyName: textOrNot,
-    partnerId: fc.option(ids),
-    createdAt: fc.option(dates),
-    updatedAt: fc.option(dates),
-    expiresAt: fc.option(dates),
-    disabledAt: fc.option(dates),
-    unread: fc.record(
-      { created_at: noTimes, updated_at: noTimes, expires_at: noTimes, disabled_at: noTimes },
-      { requiredKeys: [] },
-    ),
-    extra: unknownMembers,
-  })
-  .map(
-    ({ unread, ...link }): Link => ({
-      ...link,
-      linkId: link.refId,
-      createdAt: 'created_at' in unread ? null : link.createdAt,
-      updatedAt: 'updated_at' in unread ? null : link.updatedAt,
-      expiresAt: 'expires_at' in unread ? null : link.expiresAt,
-      disabledAt: 'disabled_at' in unread ? null : link.disabledAt,
-      state: link.disabledAt !== null || 'disabled_at' in unread ? 'disabled' : 'active',
-      extra: { ...link.extra, ...unread },
-    }),
+/** Values for the fields, some of which cannot be read. */
+const cleanFields = (fields: LenientFields) =>
+  fc
+    .record({
+      values: fc.record(Object.fromEntries(fields.map(({ name, clean }) => [name, clean]))),
+      unread: fc.record(Object.fromEntries(fields.map(({ field, unreadable }) => [field, unreadable])), {
+        requiredKeys: [],
+      }),
+      extra: unknownMembers,
+    })
+    .map(({ values, unread, extra }) => ({
+      values: Object.fromEntries(fields.map(({ name, field }) => [name, field in unread ? null : values[name]])),
+      extra: { ...extra, ...unread },
+    }));
+
+const spellFields = (fields: LenientFields, values: object, extra: Readonly<Record<string, unknown>>, choose: Choose) =>
+  Object.fromEntries(
+    fields.map(({ name, field, spell }) => [field, extra[field] ?? spell(Object(values)[name] as never, choose)]),
   );
+
+const ofLink = lenientFields(linkFields);
+
+/** The properties whose fields decide over their response, or are written in several fields. */
+type OwnOfLink = Pick<Link, 'url' | 'refId' | 'idTypes' | 'userIds' | 'jobs' | 'partnerId'>;
+
+const ownOfLink: { readonly [Name in keyof OwnOfLink]: fc.Arbitrary<Link[Name]> } = {
+  url: httpUrls,
+  refId: ids.filter((id) => id !== 'list'),
+  idTypes: fc.array(fc.record({ country: texts, idType: texts, verificationMethod: texts }), { maxLength: 3 }),
+  userIds: fc.uniqueArray(fc.oneof(words, ids), { maxLength: 3 }),
+  jobs: fc.record({ total: fc.nat({ max: 9 }), failed: fc.nat(), successful: fc.nat({ max: 2 }) }),
+  partnerId: fc.option(ids),
+};
+
+const cleanLinks = fc.tuple(fc.record(ownOfLink), cleanFields(ofLink)).map(
+  ([own, { values, extra }]) =>
+    ({
+      ...own,
+      ...values,
+      linkId: own.refId,
+      state: values.disabledAt !== null || 'disabled_at' in extra ? 'disabled' : 'active',
+      extra,
+    }) as unknown as Link,
+);
 
 function spellIdTypes(idTypes: Link['idTypes'], choose: Choose) {
   if (idTypes.length === 0) return choose<unknown>([], null, undefined);
@@ -181,27 +236,17 @@ const spellDisabled = ({ disabledAt, extra }: Link, choose: Choose) =>
   extra.disabled_at ?? spellTimeOrNot(disabledAt, choose);
 
 function spellLink(link: Link, choose: Choose): object {
-  const address = (url: string | null) => url ?? choose<unknown>(null, undefined, '');
   const record = {
     ...link.extra,
     ...spellUrl(link.url, choose),
     ...spellIds(link.refId, choose),
     ...spellUsers(link.userIds, choose),
-    name: spellText(link.name, choose),
     id_types: spellIdTypes(link.idTypes, choose),
-    is_single_use: spellFlagOrNot(link.isSingleUse, choose),
-    callback_url: address(link.callbackUrl),
-    data_privacy_policy_url: address(link.dataPrivacyPolicyUrl),
-    logo_url: address(link.logoUrl),
     total_jobs: spellCount(link.jobs.total, choose),
     failed_jobs: spellCount(link.jobs.failed, choose),
     successful_jobs: spellCount(link.jobs.successful, choose),
-    company_name: spellText(link.companyName, choose),
     partner_id: spellCode(link.partnerId, choose),
-    created_at: link.extra.created_at ?? spellTimeOrNot(link.createdAt, choose),
-    updated_at: link.extra.updated_at ?? spellTimeOrNot(link.updatedAt, choose),
-    expires_at: link.extra.expires_at ?? spellTimeOrNot(link.expiresAt, choose),
-    disabled_at: spellDisabled(link, choose),
+    ...spellFields(ofLink, link, link.extra, choose),
   };
   return shuffled(record, choose);
 }
@@ -249,35 +294,29 @@ const partnerParams = fc.record({
   extra: fc.dictionary(fc.stringMatching(/^x_[a-z]{1,5}$/), texts, { maxKeys: 2 }),
 });
 
-const resultMembers = {
-  resultCode: fc.option(codes),
-  resultText: texts,
-  resultType: textOrNot,
-  hostedJobId: fc.option(ids),
-  jsonVersion: fc.option(fc.constantFrom('1.0.0', '1', '1.5')),
-  isFinal: flagOrNot,
-  isMachine: flagOrNot,
-  confidence: fc.option(fc.oneof(fc.integer({ min: 0, max: 100 }), fc.constantFrom(99.99, 97.5, 0.25))),
-  actions: fc.dictionary(fc.stringMatching(/^[A-Z][a-z_]{1,9}$/), texts, { maxKeys: 3 }),
-  partnerParams: fc.option(partnerParams),
-  // What came for a number and is none stays there.
-  extra: fc
-    .tuple(
-      unknownMembers,
-      fc.record({ ConfidenceValue: fc.constantFrom<unknown>('N/A', 'Not Available', {}, true) }, { requiredKeys: [] }),
-    )
-    .map(([unknown, unread]) => ({ ...unknown, ...unread })),
-};
-const readConfidence = <Result extends { readonly confidence: number | null; readonly extra: object }>(
-  result: Result,
-) => ('ConfidenceValue' in result.extra ? { ...result, confidence: null } : result);
-const cleanResults = fc.record(resultMembers).map(readConfidence);
-const identityMembers = ['fullName', 'dateOfBirth', 'idNumber', 'idType', 'country', 'expirationDate'] as const;
-const identities = fc
-  .tuple(textOrNot, textOrNot, textOrNot, textOrNot, textOrNot, textOrNot)
-  .map((values) => Object.fromEntries(identityMembers.map((name, index) => [name, values[index] ?? null])))
-  .map((identity) => (Object.values(identity).every((value) => value === null) ? null : identity));
-const cleanEntries = fc.record({ ...resultMembers, identity: identities }).map(readConfidence);
+const ofResult = lenientFields(resultFields);
+const ofIdentity = lenientFields(identityFields);
+
+/** Results of real deployments have `Source`; a result without any field would be none. */
+const cleanResults = fc
+  .record({
+    fields: cleanFields(ofResult),
+    actions: fc.dictionary(fc.stringMatching(/^[A-Z][a-z_]{1,9}$/), texts, { maxKeys: 3 }),
+    partnerParams: fc.option(partnerParams),
+  })
+  .map(
+    ({ fields: { values, extra }, ...own }) =>
+      ({ ...values, ...own, extra: { Source: 'WebAPI', ...extra } }) as never as JobResult,
+  );
+
+const cleanEntries = fc.tuple(cleanResults, cleanFields(ofIdentity)).map(
+  ([result, { values, extra }]) =>
+    ({
+      ...result,
+      identity: Object.values(values).every((value) => value === null) ? null : values,
+      extra: { ...result.extra, ...extra },
+    }) as never as HistoryEntry,
+);
 
 const selfies = fc.record({
   url: urlOrNot,
@@ -300,25 +339,15 @@ const cleanJobs = fc.record({
 
 const job = { userId: '0071', jobId: '4711' };
 
-function spellResult(result: Of<typeof cleanResults>, choose: Choose): object {
+function spellResult(result: JobResult, choose: Choose): object {
   const { partnerParams: params } = result;
   return {
     ...result.extra,
-    ResultCode: spellCode(result.resultCode, choose),
-    ResultText: result.resultText,
-    ResultType: spellText(result.resultType, choose),
-    HostedJobID: spellCode(result.hostedJobId, choose),
-    JSONVersion:
-      result.jsonVersion !== null && String(Number(result.jsonVersion)) === result.jsonVersion
-        ? choose<unknown>(result.jsonVersion, Number(result.jsonVersion))
-        : spellText(result.jsonVersion, choose),
-    IsFinalResult: spellFlagOrNot(result.isFinal, choose),
-    IsMachineResult: spellFlagOrNot(result.isMachine, choose),
-    ConfidenceValue: result.extra.ConfidenceValue ?? spellNumber(result.confidence, choose),
+    ...spellFields(ofResult, result, result.extra, choose),
     Actions: spellTexts(result.actions, choose),
     PartnerParams:
       params === null
-        ? choose<unknown>(null, undefined, [])
+        ? choose<unknown>(null, undefined, [], '')
         : shuffled(
             {
               ...params.extra,
@@ -332,12 +361,12 @@ function spellResult(result: Of<typeof cleanResults>, choose: Choose): object {
   };
 }
 
-function spellEntry({ identity, ...result }: Of<typeof cleanEntries>, choose: Choose): object {
-  const wireNames = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
-  const values = identityMembers.map((name) => spellText(identity?.[name] ?? null, choose));
-  const members = Object.fromEntries(wireNames.map((name, index) => [name, values[index]]));
+function spellEntry({ identity, ...result }: HistoryEntry, choose: Choose): object {
+  const members = spellFields(ofIdentity, identity ?? emptyIdentity, result.extra, choose);
   return shuffled({ ...spellResult(result, choose), ...members }, choose);
 }
+
+const emptyIdentity = Object.fromEntries(ofIdentity.map(({ name }) => [name, null]));
 
 /** An address presigned as object stores do it, and when it ends. */
 function presigned({ url, signedAt, seconds }: Of<typeof selfies>) {
@@ -398,7 +427,7 @@ test('any wire spelling of a job status decodes to the same clean status', async
           : shuffled(spellResult(said.result, choose), choose)),
       history:
         entries === undefined
-          ? spellAbsent(choose)
+          ? choose<unknown>(null, undefined, '')
           : entries.length === 0
             ? choose<unknown>([], {})
             : entries.length === 1

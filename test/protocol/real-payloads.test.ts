@@ -14,6 +14,7 @@ import {
   textResult,
 } from '../fixtures/real-payloads.js';
 import { realResults } from '../fixtures/real-results.js';
+import { emptyResult } from '../fixtures/records.js';
 import { clientOf, now, rejection, sign, signed } from '../support/fake-fetch.js';
 
 const anyJob = { userId: 'user-1', jobId: 'job-1' };
@@ -62,7 +63,7 @@ test('jobs.status() reads a finished job with selfie and history', async () => {
     code: '2302',
     message: null,
     result: {
-      resultCode: null,
+      ...emptyResult,
       resultText: 'Enroll User',
       resultType: 'SAIA',
       hostedJobId: '0000001897',
@@ -70,7 +71,6 @@ test('jobs.status() reads a finished job with selfie and history', async () => {
       isFinal: true,
       isMachine: true,
       confidence: 100,
-      actions: {},
       partnerParams: {
         userId: 'e54e0e98-8b8c-4215-89f5-7f9ea42bf650',
         jobId: '52d0de86-be3b-4219-9e96-8195b0018944',
@@ -88,43 +88,33 @@ test('jobs.status() reads a finished job with selfie and history', async () => {
     },
     history: [
       {
+        ...emptyResult,
         resultCode: '1210',
         resultText: 'Enroll User',
         resultType: 'DIVA',
         hostedJobId: '0000000857',
         jsonVersion: '1.0.0',
         isFinal: true,
-        isMachine: null,
-        confidence: null,
-        actions: {},
         partnerParams,
         identity: null,
         extra: {},
       },
       {
+        ...emptyResult,
         resultCode: '0814',
         resultText: 'Provisional Enroll - Under Review',
-        resultType: null,
         hostedJobId: '0000000857',
-        jsonVersion: null,
-        isFinal: null,
-        isMachine: null,
         confidence: 97,
-        actions: {},
         partnerParams,
         identity: null,
         extra: {},
       },
       {
+        ...emptyResult,
         resultCode: '1012',
         resultText: 'ID Validated',
         resultType: 'ID Verification',
         hostedJobId: '0000000857',
-        jsonVersion: null,
-        isFinal: null,
-        isMachine: null,
-        confidence: null,
-        actions: {},
         partnerParams: {
           ...partnerParams,
           extra: { ...partnerParams.extra, ExpirationDate: 'Not Available' },
@@ -234,6 +224,7 @@ test('jobs.status() reads a job with its single checks', async () => {
   const status = await client.jobs.status({ ...jobWithActionsRef, imageLinks: true, history: true });
 
   const result = {
+    ...emptyResult,
     resultCode: '0810',
     resultText: 'Enroll User',
     resultType: 'SAIA',
