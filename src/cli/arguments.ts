@@ -30,6 +30,12 @@ export function choiceFlag(about: string, choices: readonly string[]): Flag {
   return { value: choices.join('|'), about, choices };
 }
 
+/** The name of the flag that gives a property: `single-use` for `isSingleUse`, and `id-type` for `idTypes`. */
+export function toFlag(property: string): string {
+  const words = property.replaceAll(/^is(?=[A-Z])|Ms$|(?<=Type)s$/g, '').replaceAll(/[A-Z]/g, '-$&');
+  return words.replace(/^-/, '').toLowerCase();
+}
+
 /** The arguments and flags that a command accepts. */
 export interface Usage {
   /** The program and the words of the command, such as `hosted-client links get`. */

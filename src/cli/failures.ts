@@ -5,7 +5,7 @@
  */
 
 import { type AnyHostedError, type HostedValidationError, isHostedError } from '../index.js';
-import { UsageError } from './arguments.js';
+import { toFlag, UsageError } from './arguments.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { writeLine } from './output.js';
 
@@ -72,17 +72,13 @@ const argumentNames: Readonly<Record<string, string>> = {
   refId: 'REF',
   keys: 'KEY',
   jobId: 'JOB_ID',
-  idTypes: '--id-type',
-  isSingleUse: '--single-use',
-  isDisabled: '--disabled',
-  deadlineMs: '--deadline',
 };
 
 function toArgument(path: string, isOfLink: boolean): string {
   const [name = ''] = path.split(/[.[]/);
   if (name === 'userId' && !isOfLink) return 'USER_ID';
   if (Object.hasOwn(argumentNames, name)) return argumentNames[name] ?? name;
-  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return `--${toFlag(name)}`;
 }
 
 function doctor(message: string): readonly string[] {

@@ -6,6 +6,7 @@
  */
 
 import { styleText } from 'node:util';
+import type { Fields } from '../protocol/fields.js';
 import type { Context, TextStream } from './context.js';
 
 /**
@@ -46,6 +47,20 @@ export function writeFacts({ stdout }: Context, facts: Readonly<Record<string, u
   for (const [name, value] of shown) {
     stdout.write(`${applyStyle(stdout, name.padEnd(width), 'dim')}  ${toText(value)}\n`);
   }
+}
+
+/** The values of the fields that have a label. `writers` has a function for each kind of value that needs one. */
+export function factsOf(
+  fields: Fields,
+  record: object | null,
+  writers: Readonly<Record<string, (value: never) => string>> = {},
+): Readonly<Record<string, unknown>> {
+  const facts = Object.entries(fields).flatMap(([name, { kind, label }]) => {
+    const value: unknown = Object(record)[name] ?? null;
+    const text = value === null ? null : (writers[kind]?.(value as never) ?? value);
+    return label === undefined ? [] : [[label, text] as const];
+  });
+  return Object.fromEntries(facts);
 }
 
 /** Writes rows in columns, below a header. Rows that do not fit on the terminal are written as facts, so that no id is cut. */

@@ -6,10 +6,11 @@
  */
 
 import type { JobStatus, WaitOptions } from '../../index.js';
+import { resultFields } from '../../jobs/fields.js';
 import type { Arguments, Flags } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
-import { writeFacts, writeJsonLine, writeLine } from '../output.js';
+import { factsOf, writeFacts, writeJsonLine, writeLine } from '../output.js';
 
 const positionals = ['USER_ID', 'JOB_ID'];
 
@@ -89,8 +90,7 @@ function write(given: Arguments, context: Context, status: JobStatus): void {
       'Job id': job.jobId,
       State: job.state,
       Code: job.code,
-      'Result code': job.result?.resultCode,
-      Result: job.result?.resultText,
+      ...factsOf(resultFields, job.result),
       Results: job.history?.map(({ resultCode }) => resultCode ?? '-').join(', '),
       'Selfie image': job.imageLinks?.selfieImage,
       Signed: job.signedAt,

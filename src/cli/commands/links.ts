@@ -5,11 +5,12 @@
  */
 
 import type { IdType, Link, LinkChanges, NewLink } from '../../index.js';
+import { linkFields, sentFields } from '../../links/fields.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
-import { type Arguments, choiceFlag, type Flag, UsageError } from '../arguments.js';
+import { type Arguments, choiceFlag, type Flag, toFlag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
-import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
+import { factsOf, writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
 
 const idTypeFlag: Flag = {
   value: 'COUNTRY:TYPE:METHOD',
@@ -17,54 +18,52 @@ const idTypeFlag: Flag = {
   isList: true,
 };
 
+/** The help texts of the fields of a new link. */
+const newLinkTexts: Readonly<Record<keyof Omit<NewLink, 'extra'>, string>> = {
+  name: "the link's name, which only you see",
+  companyName: 'your name, as the end user sees it',
+  idTypes: idTypeFlag.about,
+  isSingleUse: 'the link is for one user, and works once',
+  userId: 'the user of a single-use link',
+  callbackUrl: 'the URL that results are posted to',
+  dataPrivacyPolicyUrl: 'your privacy policy',
+  logoUrl: 'your logo, a png or svg',
+  expiresAt: 'when the link expires, such as 2026-12-31T00:00:00Z',
+};
+
+const newLinkFlags = sentFields.map(({ name, kind, sent }) => {
+  const flag = toFlag(name);
+  const value = kind === 'time' ? 'TIME' : flag.slice(flag.lastIndexOf('-') + 1).toUpperCase();
+  const about = sent === 'required' ? `${newLinkTexts[name]}; required` : newLinkTexts[name];
+  const rules: Flag =
+    kind === 'idTypes' ? idTypeFlag : { about, ...(kind !== 'flag' && { value }), ...(kind === 'url' && { kind }) };
+  return { flag, name, value, isRequired: sent === 'required', rules };
+});
+
 const create: Command = {
   name: 'links create',
   about: 'create a link',
   positionals: [],
-  flags: {
-    'company-name': { value: 'NAME', about: 'your name, as the end user sees it; required' },
-    'data-privacy-policy-url': { value: 'URL', about: 'your privacy policy; required', kind: 'url' },
-    'callback-url': { value: 'URL', about: 'the URL that results are posted to', kind: 'url' },
-    name: { value: 'NAME', about: "the link's name, which only you see" },
-    'id-type': idTypeFlag,
-    'logo-url': { value: 'URL', about: 'your logo, a png or svg', kind: 'url' },
-    'single-use': { about: 'the link is for one user, and works once' },
-    'user-id': { value: 'USER_ID', about: 'the user of a single-use link' },
-    'expires-at': { value: 'TIME', about: 'when the link expires, such as 2026-12-31T00:00:00Z' },
-  },
+  flags: Object.fromEntries(newLinkFlags.map(({ flag, rules }) => [flag, rules])),
   async run(given, context) {
     const link = readNewLink(given);
     const created = await createClient(context).links.create(link, { signal: context.signal });
     if (given.isSet('json')) writeJsonLine(context, created);
-    else writeFacts(context, { 'Reference id': created.refId, URL: created.url });
+    else writeFacts(context, { [linkFields.refId.label]: created.refId, [linkFields.url.label]: created.url });
     return exitCodes.done;
   },
 };
 
 function readNewLink(given: Arguments): NewLink {
-  const companyName = requireText(given, 'company-name', 'NAME');
-  const dataPrivacyPolicyUrl = requireText(given, 'data-privacy-policy-url', 'URL');
-  const idTypes = readIdTypes(given) as NewLink['idTypes'];
-  const optional = {
-    name: given.text('name'),
-    idTypes,
-    logoUrl: given.text('logo-url'),
-    isSingleUse: given.isSet('single-use') ? true : undefined,
-    userId: given.text('user-id'),
-    expiresAt: given.text('expires-at'),
-  };
-  return {
-    companyName,
-    dataPrivacyPolicyUrl,
-    callbackUrl: given.text('callback-url') ?? null,
-    ...withoutUndefined(optional),
-  };
-}
-
-function requireText(given: Arguments, flag: string, value: string): string {
-  const text = given.text(flag);
-  if (text === undefined) throw new UsageError(`--${flag} is missing: --${flag} ${value}`);
-  return text;
+  const properties = newLinkFlags.map(({ flag, name, value, isRequired, rules }) => {
+    if (isRequired && given.text(flag) === undefined) {
+      throw new UsageError(`--${flag} is missing: --${flag} ${value}`);
+    }
+    if (rules.isList) return [name, readIdTypes(given)];
+    return [name, rules.value === undefined ? given.isSet(flag) || undefined : given.text(flag)];
+  });
+  const link: unknown = { callbackUrl: null, ...withoutUndefined(Object.fromEntries(properties)) };
+  return link as NewLink;
 }
 
 function readIdTypes(given: Arguments): readonly IdType[] | undefined {
@@ -92,35 +91,26 @@ const get: Command = {
     const [refId = ''] = given.positionals;
     const link = await createClient(context).links.get(refId, { signal: context.signal });
     if (given.isSet('json')) writeJsonLine(context, link);
-    else writeFacts(context, factsOf(link));
+    else writeFacts(context, linkFacts(link));
     return exitCodes.done;
   },
 };
 
-function factsOf(link: Link): Readonly<Record<string, unknown>> {
-  return {
-    'Reference id': link.refId,
-    State: link.state,
-    URL: link.url,
-    Name: link.name,
-    Company: link.companyName,
-    'ID types': link.idTypes.map(writeIdType).join(', '),
-    'Single use': link.isSingleUse === null ? null : link.isSingleUse ? 'yes' : 'no',
-    'Callback URL': link.callbackUrl,
-    'Privacy policy': link.dataPrivacyPolicyUrl,
-    Jobs: writeJobs(link),
-    Created: link.createdAt,
-    Expires: link.expiresAt,
-    Disabled: link.disabledAt,
-  };
+function linkFacts(link: Pick<Link, 'refId' | 'state'>): Readonly<Record<string, unknown>> {
+  const { refId, ...others } = linkFields;
+  return { [refId.label]: link.refId, State: link.state, ...factsOf(others, link, writers) };
 }
+
+/** How values are written that are neither a string nor a time. */
+const writers: Readonly<Record<string, (value: never) => string>> = {
+  flag: (value: boolean) => (value ? 'yes' : 'no'),
+  codes: (ids: readonly string[]) => ids.join(', '),
+  idTypes: (entries: readonly IdType[]) => entries.map(writeIdType).join(', '),
+  counts: ({ total, successful, failed }: Link['jobs']) => `${total} (${successful} succeeded, ${failed} failed)`,
+};
 
 function writeIdType({ country, idType, verificationMethod }: IdType): string {
   return `${country}:${idType}:${verificationMethod}`;
-}
-
-function writeJobs({ jobs: { total, successful, failed } }: Link): string {
-  return `${total} (${successful} succeeded, ${failed} failed)`;
 }
 
 const defaultLimit = 100;
@@ -204,11 +194,7 @@ async function change(given: Arguments, context: Context, send: (refId: string) 
   const [refId = ''] = given.positionals;
   const updated = await send(refId);
   if (given.isSet('json')) writeJsonLine(context, updated);
-  else {
-    const { state, disabledAt, idTypes } = updated;
-    const facts = { State: state, 'ID types': idTypes.map(writeIdType).join(', '), Disabled: disabledAt };
-    writeFacts(context, { 'Reference id': updated.refId, ...facts });
-  }
+  else writeFacts(context, linkFacts(updated));
   return exitCodes.done;
 }
 

@@ -4,7 +4,10 @@
  * @module
  */
 
+import type { Child } from 'hono/jsx';
+import { linkFields } from '../../links/fields.js';
 import type { Environment } from '../../options.js';
+import type { Field } from '../../protocol/fields.js';
 import type { StoredJob } from '../../testing/store.js';
 import { maskUrl } from '../kept-bodies.js';
 import { outcomeNames, outcomes } from '../outcomes.js';
@@ -28,7 +31,7 @@ export interface ConsoleLinkView extends FoundLink, ConsoleFrame {
 export function ConsoleLinkPage({ environment, link, closed, entries, ...frame }: ConsoleLinkView) {
   const name = link.name ?? link.companyName;
   const own = `/console/links/${link.refId}`;
-  const { createdAt, updatedAt, disabledAt } = link;
+  const { createdAt, updatedAt } = link;
   return (
     <ConsolePage title={name} at="/?show=links" {...frame}>
       <h1>
@@ -68,19 +71,12 @@ export function ConsoleLinkPage({ environment, link, closed, entries, ...frame }
       </section>
       <Facts
         facts={{
-          Reference: <Value text={link.refId} what="the reference" />,
-          URL: <Value text={link.url} what="the URL of the link" />,
-          'Callback URL': <code>{link.callbackUrl === null ? 'none' : maskUrl(link.callbackUrl)}</code>,
-          Company: <bdi>{link.companyName}</bdi>,
-          'User id': <bdi class="id">{link.userId}</bdi>,
-          'Privacy policy': <code>{link.dataPrivacyPolicyUrl}</code>,
-          Logo: link.logoUrl && <code>{link.logoUrl}</code>,
-          'Single use': link.isSingleUse && 'yes',
-          Created: <Ago at={createdAt} />,
-          Changed: updatedAt !== createdAt && <Ago at={updatedAt} />,
-          Disabled: disabledAt !== null && <Ago at={disabledAt} />,
-          Expires: link.expiresAt,
-          'ID types':
+          ...linkFacts({
+            ...link,
+            callbackUrl: link.callbackUrl ?? 'none',
+            updatedAt: updatedAt !== createdAt && updatedAt,
+          }),
+          [linkFields.idTypes.label]:
             link.idTypes
               .slice(0, 50)
               .map((each) => `${idTypeName(each)} of ${countryName(each.country)} (${methodName(each)})`)
@@ -89,6 +85,22 @@ export function ConsoleLinkPage({ environment, link, closed, entries, ...frame }
       />
     </ConsolePage>
   );
+}
+
+function linkFacts(link: object): Readonly<Record<string, Child>> {
+  const facts = Object.entries(linkFields).flatMap(([name, { kind, label }]: readonly [string, Field]) => {
+    const value: unknown = Object(link)[name];
+    return label && value ? [[label, <LinkValue name={name} kind={kind} value={value} label={label} />] as const] : [];
+  });
+  return Object.fromEntries(facts);
+}
+
+function LinkValue({ name, kind, value, label }: { name: string; kind: string; value: unknown; label: string }) {
+  const text = String(value);
+  if (name === 'refId' || name === 'url') return <Value text={text} what={`the ${label}`} />;
+  if (kind === 'time' && typeof value === 'number') return <Ago at={value} />;
+  if (kind === 'code') return <bdi class="id">{text}</bdi>;
+  return kind === 'url' ? <code>{maskUrl(text)}</code> : <bdi>{kind === 'flag' ? 'yes' : text}</bdi>;
 }
 
 /** A job, its state, and the buttons that end it. */
