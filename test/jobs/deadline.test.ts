@@ -1,11 +1,14 @@
 // When a wait ends: with its deadline, whatever stalls and whatever becomes of the clock.
 
 import { HostedClient, HostedPollTimeoutError } from 'hosted-client';
-import { createMockService, createTestClock } from 'hosted-client/testing';
+import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
+import { createTestClock, failWhenClockIsIdle } from './idle-clock.js';
 import { type Asked, passed, pending, type Reply, serviceOf, signedAt } from './job-service.js';
 import { outcomeOf, start, steady } from './started-job.js';
+
+failWhenClockIsIdle();
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 const hour = 3_600_000;

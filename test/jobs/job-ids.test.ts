@@ -3,7 +3,10 @@
 import type { JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { passed, pending, serviceOf } from './job-service.js';
+
+failWhenClockIsIdle();
 
 /** Every job passes with its second poll, under its own name. */
 const secondTime = (asked: JobRef, before: readonly JobRef[]) =>

@@ -1,9 +1,9 @@
 /** A service of job status, written by hand and signed by node:crypto, which tells what it was asked and when. */
 
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
-import { createTestClock } from 'hosted-client/testing';
 import { partnerId, sign } from '../support/fake-fetch.js';
 import { createImmediateSigner } from '../support/immediate-signer.js';
+import { createTestClock } from './idle-clock.js';
 
 /** A request for a job's status, as it came. */
 export interface Asked {
@@ -21,6 +21,9 @@ export type Reply = object | Response | 'stall';
 /** How far the service's clock is behind: two that are level would sign their halves of a call alike. */
 const lagMs = 7;
 
+/** No test needs as many requests. */
+const mostRequests = 2_000;
+
 /** A clock that can be read, and may sleep. */
 type Time = Pick<ReturnType<typeof createTestClock>, 'now' | 'sleep'>;
 
@@ -37,6 +40,8 @@ export function serviceOf<Clock extends Time = ReturnType<typeof createTestClock
   const startedAt = clock.now();
   const asked: Asked[] = [];
   const fetch = async (_url: string, init: { body: string; signal: AbortSignal }): Promise<Response> => {
+    // A poller that never waits would ask without an end.
+    if (asked.length >= mostRequests) throw new TypeError('fetch failed');
     const body = JSON.parse(init.body) as Record<string, string>;
     const request: Asked = {
       userId: String(body.user_id),

@@ -1,10 +1,10 @@
 /** A service of many jobs that end when they are due, a client that waits for them, and what is counted meanwhile. */
 
 import { HostedClient, type HostedEvent } from 'hosted-client';
-import { createTestClock } from 'hosted-client/testing';
 import { createCountingClock } from '../support/counting-clock.js';
 import { partnerId, sign } from '../support/fake-fetch.js';
 import { createImmediateSigner } from '../support/immediate-signer.js';
+import { createTestClock } from './idle-clock.js';
 
 /** What the service knows of a job: pending until it is due, or a response of another kind. */
 type Course =

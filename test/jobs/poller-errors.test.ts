@@ -4,8 +4,11 @@ import { HostedPollTimeoutError, HostedValidationError, type JobStatus } from 'h
 import { afterEach, expect, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { pending, serviceOf } from './job-service.js';
 import { start, steady } from './started-job.js';
+
+failWhenClockIsIdle();
 
 const job = { userId: 'user-4711', jobId: 'job-0815' };
 

@@ -4,7 +4,10 @@ import { HostedServerError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { type OnPoll, type Poll, start, steady } from './started-job.js';
+
+failWhenClockIsIdle();
 
 failOnStrayRejections();
 

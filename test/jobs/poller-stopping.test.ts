@@ -3,7 +3,10 @@
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { type Poll, start, steady } from './started-job.js';
+
+failWhenClockIsIdle();
 
 const reason = { why: 'the user left' };
 

@@ -7,11 +7,14 @@ import {
   HostedValidationError,
   type WaitOptions,
 } from 'hosted-client';
-import { createMockService, createTestClock } from 'hosted-client/testing';
+import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { createTestClock, failWhenClockIsIdle } from './idle-clock.js';
 import { start, steady } from './started-job.js';
+
+failWhenClockIsIdle();
 
 afterEach(() => {
   vi.restoreAllMocks();

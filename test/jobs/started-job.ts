@@ -1,10 +1,11 @@
 // One job of a mock service, a client that waits for it, and a clock of both.
 
 import { HostedClient, type HostedClientOptions, type HostedEvent, type WaitOptions } from 'hosted-client';
-import { createMockService, createTestClock, type MockFault } from 'hosted-client/testing';
+import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect } from 'vitest';
 import { createCountingClock } from '../support/counting-clock.js';
 import { createImmediateSigner } from '../support/immediate-signer.js';
+import { createTestClock } from './idle-clock.js';
 
 export type OnPoll = NonNullable<WaitOptions['onPoll']>;
 export type Poll = Parameters<OnPoll>[0];

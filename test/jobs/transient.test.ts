@@ -1,10 +1,12 @@
 // What a wait tolerates, and what ends it: unreadable responses, older ones, a gateway's 404, our own signatures.
 
 import type { WaitOptions } from 'hosted-client';
-import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { rejection, sign } from '../support/fake-fetch.js';
+import { createTestClock, failWhenClockIsIdle } from './idle-clock.js';
 import { type Asked, passed, pending, type Reply, serviceOf, signedAt } from './job-service.js';
+
+failWhenClockIsIdle();
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 const steady = { jitter: false } as const;

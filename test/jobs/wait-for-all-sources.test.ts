@@ -4,7 +4,10 @@ import type { HostedValidationError, JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { collect, mistake, start, steady } from './many-jobs.js';
+
+failWhenClockIsIdle();
 
 failOnStrayRejections();
 

@@ -5,7 +5,10 @@ import type { JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { collect, mistake, source, start, steady } from './many-jobs.js';
+
+failWhenClockIsIdle();
 
 const reason = { why: 'the user left' };
 

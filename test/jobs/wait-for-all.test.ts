@@ -12,7 +12,10 @@ import {
 import { expect, test, vi } from 'vitest';
 import { deferred } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { collect, start, steady } from './many-jobs.js';
+
+failWhenClockIsIdle();
 
 failOnStrayRejections();
 

@@ -3,7 +3,10 @@
 import { type HostedClient, HostedValidationError } from 'hosted-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { clientOf, rejection, signed } from '../support/fake-fetch.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { passed, pending, serviceOf } from './job-service.js';
+
+failWhenClockIsIdle();
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 

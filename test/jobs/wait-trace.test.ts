@@ -4,7 +4,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { subscribeTo } from '../support/traced.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { start, steady } from './started-job.js';
+
+failWhenClockIsIdle();
 
 failOnStrayRejections();
 

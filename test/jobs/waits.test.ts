@@ -15,7 +15,10 @@ import {
 import type { MockFault } from 'hosted-client/testing';
 import { test } from 'vitest';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { failWhenClockIsIdle } from './idle-clock.js';
 import { expectEnd, type Wait } from './started-job.js';
+
+failWhenClockIsIdle();
 
 failOnStrayRejections();
 
