@@ -194,7 +194,12 @@ export interface ReplayGuard {
    */
   begin(
     key: string,
-    version: { id: string; signedAt: Date },
+    version: {
+      /** The id of the event. */
+      id: string;
+      /** When the service signed the status. */
+      signedAt: Date;
+    },
     leaseMs: number,
     keepMs: number,
   ): Promise<'new' | 'known' | 'older' | 'busy'>;
@@ -205,7 +210,15 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  commit(key: string, version: { id: string; signedAt: Date }): Promise<void>;
+  commit(
+    key: string,
+    version: {
+      /** The id of the event. */
+      id: string;
+      /** When the service signed the status. */
+      signedAt: Date;
+    },
+  ): Promise<void>;
   /**
    * Records that handing over failed, by ending the lease: the same version is `'new'` at once. It stays the version of
    * the key, because it may have had its effect; the one before it is not restored. If the version was committed, or if
@@ -214,5 +227,13 @@ export interface ReplayGuard {
    * @param key - The key that was passed to `begin`.
    * @param version - The version that was passed to `begin`.
    */
-  forget(key: string, version: { id: string; signedAt: Date }): Promise<void>;
+  forget(
+    key: string,
+    version: {
+      /** The id of the event. */
+      id: string;
+      /** When the service signed the status. */
+      signedAt: Date;
+    },
+  ): Promise<void>;
 }

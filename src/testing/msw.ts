@@ -6,7 +6,7 @@
 
 import { type HttpHandler, HttpResponse, http } from 'msw';
 import { type Environment, environments } from '../options.js';
-import type { MockService } from './types.js';
+import type { MockEnvironment, MockService } from './types.js';
 
 /**
  * Creates msw handlers for `service`. Each environment has one handler, for every method and every path under its base
@@ -27,7 +27,7 @@ import type { MockService } from './types.js';
  * @see [§§2 to 7](../../docs/protocol.md#2-resources) of docs/protocol.md
  */
 export function mswHandlers(
-  service: Pick<MockService, 'fetch'> & Readonly<Record<Environment, { readonly baseUrl: string }>>,
+  service: Pick<MockService, 'fetch'> & Readonly<Record<Environment, Pick<MockEnvironment, 'baseUrl'>>>,
 ): HttpHandler[] {
   return environments.map((name) => http.all(`${service[name].baseUrl}/*`, ({ request }) => respond(service, request)));
 }

@@ -159,7 +159,7 @@ test('the papers of what is bundled are those that the script writes', () => {
 test.each([
   'package-lock.json',
   'bench/peers/package-lock.json',
-  'test/published/next/package-lock.json',
+  ...['nest', 'next-14', 'next-16', 'nuxt'].map((name) => `test/published/frameworks/${name}/package-lock.json`),
   'test/published/tools/package-lock.json',
   'test/published/runtimes/package-lock.json',
 ])('every package locked in %s has its integrity, and none an address', (path) => {
