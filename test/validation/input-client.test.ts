@@ -536,6 +536,18 @@ test('withOptions() lets a signer replace the key, and a key the signer', async 
   ]);
 });
 
+test('a client without a key and one with two keys are told what to do', () => {
+  const none = { ...good, apiKey: undefined } as never;
+  const both = { ...good, apiKey, signer: hmacSha256({ apiKey }) } as never;
+
+  expect(configErrorOf(() => new HostedClient(none)).issues).toEqual([
+    { path: 'apiKey', message: 'must be set, unless "signer" is set instead' },
+  ]);
+  expect(configErrorOf(() => new HostedClient(both)).issues).toEqual([
+    { path: 'apiKey', message: 'must not be given together with "signer": leave out one of the two' },
+  ]);
+});
+
 test('withOptions() refuses what a client refuses, all at once', () => {
   const { client } = clientOf(linkAnswer);
 
