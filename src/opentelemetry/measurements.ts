@@ -4,41 +4,18 @@
  * @module
  */
 
-import {
-  type Attributes,
-  type BatchObservableResult,
-  type Counter,
-  createNoopMeter,
-  type Histogram,
-  type MeterProvider,
-} from '@opentelemetry/api';
+import { type Attributes, type BatchObservableResult, createNoopMeter, type MeterProvider } from '@opentelemetry/api';
 import { version } from '../settings.js';
-import type { BatchMessage, DeliveryMessage, Instruments as TrackerInstruments } from '../tracking/instruments.js';
+import type { BatchMessage, DeliveryMessage, Instruments } from '../tracking/instruments.js';
 import { attributesOf } from './spans.js';
 
 /**
- * Records the metrics. The instruments are created at first use: if they were created before a provider is set, they
- * would record nothing.
+ * Creates the functions that record the metrics. `findProvider` is called, and the instruments are created, when the
+ * first measurement is recorded: if they were created before a provider is set, they would record nothing. If there is a
+ * provider already, the gauges of the trackers begin at once.
  */
-export interface Measurements {
-  recordCall(seconds: number, retries: number, attributes: Attributes): void;
-  recordWait(seconds: number, attributes: Attributes): void;
-  recordCallback(seconds: number, attributes: Attributes): void;
-  recordBatch(message: BatchMessage): void;
-  recordDelivery(message: DeliveryMessage, attributes: Attributes): void;
-  /** Ends the gauges. */
-  stop(): void;
-}
-
-/**
- * Creates the measurements. `findProvider` is called when the first measurement is recorded. If there is a provider
- * already, the gauges of the trackers begin at once.
- */
-export function createMeasurements(
-  findProvider: () => MeterProvider,
-  trackers: readonly TrackerInstruments[],
-): Measurements {
-  let made: Instruments | undefined;
+export function createMeasurements(findProvider: () => MeterProvider, trackers: readonly Instruments[]) {
+  let made: ReturnType<typeof createInstruments> | undefined;
   let stopGauges = () => {};
   const instruments = () => {
     if (!made) {
@@ -50,32 +27,33 @@ export function createMeasurements(
   const isThere = () => findProvider().getMeter('hosted-client', version) !== createNoopMeter();
   if (trackers.length > 0 && isThere()) instruments();
   return {
-    recordCall(seconds, retries, attributes) {
+    recordCall(seconds: number, retries: number, attributes: Attributes) {
       const { callDuration, retries: counter } = instruments();
       callDuration.record(seconds, attributes);
       const operation = attributes['hosted.operation'];
       if (retries > 0) counter.add(retries, operation === undefined ? {} : { 'hosted.operation': operation });
     },
-    recordWait: (seconds, attributes) => instruments().waitDuration.record(seconds, attributes),
-    recordCallback(seconds, attributes) {
+    recordWait: (seconds: number, attributes: Attributes) => instruments().waitDuration.record(seconds, attributes),
+    recordCallback(seconds: number, attributes: Attributes) {
       instruments().callbackDuration.record(seconds, attributes);
       instruments().callbacks.add(1, attributes);
     },
-    recordBatch(message) {
+    recordBatch(message: BatchMessage) {
       instruments().lateness.record(message.lateMs / 1_000);
       for (const poll of message.polls) instruments().polls.add(1, attributesOf(poll));
     },
-    recordDelivery({ durationMs, isDead }, attributes) {
+    recordDelivery({ durationMs, isDead }: DeliveryMessage, attributes: Attributes) {
       instruments().deliveries.add(1, attributes);
       if (durationMs !== null) instruments().handlerDuration.record(durationMs / 1_000, attributes);
       if (isDead) instruments().deadLetters.add(1);
     },
+    /** Ends the gauges. */
     stop: () => stopGauges(),
   };
 }
 
 /** Observes the gauges at each export, with one statement for each tracker, until the returned function is called. */
-function observe(provider: MeterProvider, trackers: readonly TrackerInstruments[]): () => void {
+function observe(provider: MeterProvider, trackers: readonly Instruments[]): () => void {
   const meter = provider.getMeter('hosted-client', version);
   const gauge = (name: string, unit: string, description: string) =>
     meter.createObservableGauge(`hosted.tracker.${name}`, { unit, description });
@@ -108,19 +86,6 @@ function observe(provider: MeterProvider, trackers: readonly TrackerInstruments[
   return () => meter.removeBatchObservableCallback(observed, gauges);
 }
 
-interface Instruments {
-  readonly callDuration: Histogram;
-  readonly retries: Counter;
-  readonly waitDuration: Histogram;
-  readonly callbacks: Counter;
-  readonly callbackDuration: Histogram;
-  readonly polls: Counter;
-  readonly lateness: Histogram;
-  readonly deliveries: Counter;
-  readonly handlerDuration: Histogram;
-  readonly deadLetters: Counter;
-}
-
 /**
  * Bucket boundaries in seconds. They follow OpenTelemetry's conventions for HTTP, and continue up to the default time
  * limit of a call.
@@ -128,7 +93,7 @@ interface Instruments {
 const ofCalls = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120];
 const ofWaits = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
-function createInstruments(provider: MeterProvider): Instruments {
+function createInstruments(provider: MeterProvider) {
   const meter = provider.getMeter('hosted-client', version);
   const seconds = (name: string, description: string, explicitBucketBoundaries: number[]) =>
     meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
