@@ -10,13 +10,7 @@ export type * from './callbacks/types.js';
 export { HostedClient } from './client.js';
 export * from './errors/client-errors.js';
 export { HostedError, type Issue, type Outcome } from './errors/hosted-error.js';
-export {
-  HostedApiError,
-  HostedAuthenticationError,
-  HostedNotFoundError,
-  HostedRateLimitError,
-  HostedServerError,
-} from './errors/service-errors.js';
+export * from './errors/service-errors.js';
 export type { HostedEvent, Logger } from './events.js';
 export type { Jobs } from './jobs/jobs.js';
 export type * from './jobs/types.js';

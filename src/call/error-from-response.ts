@@ -7,9 +7,8 @@
  */
 
 import { type AnyHostedError, HostedTimeoutError } from '../errors/client-errors.js';
-import type { ErrorFacts } from '../errors/hosted-error.js';
+import type { ErrorFacts, ErrorResponse } from '../errors/hosted-error.js';
 import {
-  type ErrorResponse,
   HostedApiError,
   HostedAuthenticationError,
   HostedNotFoundError,

@@ -64,13 +64,6 @@ export class HostedConnectionError extends HostedError {
   readonly code = 'connection';
 }
 
-/** The time limit that was reached. */
-interface Limit {
-  readonly phase: 'attempt' | 'total';
-  readonly timeoutMs: number | null;
-  readonly retryAfterMs?: number | null;
-}
-
 /** The time limit of an attempt or of the call was reached, or the service responded with status 408. */
 export class HostedTimeoutError extends HostedError {
   readonly code = 'timeout';
@@ -81,7 +74,11 @@ export class HostedTimeoutError extends HostedError {
   readonly #retryAfterMs: number | null;
 
   /** @internal */
-  constructor(why: string, limit: Limit, facts: ErrorFacts) {
+  constructor(
+    why: string,
+    limit: Pick<HostedTimeoutError, 'phase' | 'timeoutMs'> & Partial<Pick<HostedTimeoutError, 'retryAfterMs'>>,
+    facts: ErrorFacts,
+  ) {
     super(why, facts);
     this.phase = limit.phase;
     this.timeoutMs = limit.timeoutMs;
@@ -177,31 +174,25 @@ export class HostedSignatureError extends HostedError {
  */
 export class HostedPollTimeoutError extends HostedError {
   readonly code = 'poll_timeout';
-  readonly #job: JobRef;
-  readonly #lastStatus: PendingJob | null;
+  readonly #wait: Pick<HostedPollTimeoutError, 'job' | 'lastStatus'>;
   /** How long the client waited, in milliseconds. */
   readonly elapsedMs: number;
 
   /** @internal */
-  constructor(
-    why: string,
-    wait: { readonly job: JobRef; readonly lastStatus: PendingJob | null; readonly elapsedMs: number },
-    facts: ErrorFacts,
-  ) {
+  constructor(why: string, wait: Pick<HostedPollTimeoutError, 'job' | 'lastStatus' | 'elapsedMs'>, facts: ErrorFacts) {
     super(why, facts);
-    this.#job = wait.job;
-    this.#lastStatus = wait.lastStatus;
+    this.#wait = wait;
     this.elapsedMs = wait.elapsedMs;
   }
 
   /** The job that the client waited for. */
   get job(): JobRef {
-    return this.#job;
+    return this.#wait.job;
   }
 
   /** The last status that was received; null if no poll succeeded. */
   get lastStatus(): PendingJob | null {
-    return this.#lastStatus;
+    return this.#wait.lastStatus;
   }
 }
 

@@ -53,6 +53,13 @@ export interface ReceivedResponse {
   readonly text: string;
 }
 
+/** An error response of the service. */
+export interface ErrorResponse extends ReceivedResponse {
+  readonly serviceCode: string | null;
+  readonly serviceMessage: string | null;
+  readonly retryAfterMs: number | null;
+}
+
 const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
 
 /** Every property that JSON and inspection show, besides `name`, if it is an error's own. */

@@ -4,14 +4,7 @@
  * @module
  */
 
-import { type ErrorFacts, HostedError, type ReceivedResponse } from './hosted-error.js';
-
-/** An error response of the service. */
-export interface ErrorResponse extends ReceivedResponse {
-  readonly serviceCode: string | null;
-  readonly serviceMessage: string | null;
-  readonly retryAfterMs: number | null;
-}
+import { type ErrorFacts, type ErrorResponse, HostedError } from './hosted-error.js';
 
 /** The service responded with an error (docs/protocol.md §7). */
 abstract class ServiceError extends HostedError {
