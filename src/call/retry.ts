@@ -10,7 +10,7 @@ import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors
 import type { HostedEvent } from '../events.js';
 import { assumedMaxRetryAfterMs, assumedRepeatable } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
-import { durationSince, sleepAbortably } from '../runtime/clock.js';
+import { durationSince } from '../runtime/clock.js';
 import { completeMessage } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import {
@@ -90,7 +90,7 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttemp
  * `error`.
  */
 async function pause({ options, shared }: RunningCall, delayMs: number, error: AnyHostedError): Promise<void> {
-  await sleepAbortably(shared.settings.clock, delayMs, options.signal).catch((failure: unknown) => {
+  await shared.settings.clock.sleep(delayMs, options.signal).catch((failure: unknown) => {
     options.signal?.throwIfAborted();
     throw isHostedError(failure) ? failure : error;
   });

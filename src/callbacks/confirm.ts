@@ -9,7 +9,6 @@ import { HostedSignatureError } from '../errors/client-errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { linkIdOf, versionOf } from '../jobs/version.js';
 import { assumedMaxHintLeadMs, assumedSettlingMs } from '../protocol/assumptions.js';
-import { sleepAbortably } from '../runtime/clock.js';
 import { digestOf } from '../runtime/sha256.js';
 import type { Settings } from '../settings.js';
 import { callbackFacts } from './callback-errors.js';
@@ -79,7 +78,7 @@ export async function confirmHint(
     const status = await ask();
     const event = await createEvent(status, settings);
     if (!isTooOld(event, hint, settings)) return { event, status };
-    if (!isLast) await sleepAbortably(settings.clock, assumedSettlingMs, signal);
+    if (!isLast) await settings.clock.sleep(assumedSettlingMs, signal);
   }
   throw createOldError();
 }

@@ -36,6 +36,11 @@ export const maxTimerMs = 2 ** 31 - 1;
 /** A clock with timers and a monotonic count. */
 export interface WaitingClock extends Required<Clock> {
   /**
+   * Sleeps, and rejects with the signal's reason as soon as the signal aborts, even if a caller's clock ignores the
+   * signal. No listener is left on the signal.
+   */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
    * Milliseconds since the clock was created; this number never decreases. Durations and deadlines use it, because the
    * time of day may be changed while they run.
    */
@@ -121,7 +126,7 @@ type Sleep = WaitingClock['sleep'];
 // When a sleep ends, its full length counts as passed: some test runners' fake timers do not move the monotonic clock,
 // and a timer may fire a fraction of a millisecond early.
 function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
-  return async (ms, signal) => {
+  const count = async (ms: number, signal: AbortSignal) => {
     let leftMs = ms;
     do {
       const partMs = Math.min(leftMs, maxTimerMs);
@@ -131,6 +136,14 @@ function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
       leftMs -= partMs;
     } while (leftMs > 0);
   };
+  return (ms, signal) =>
+    withSignals([signal], (own) => {
+      own.throwIfAborted();
+      return new Promise((resolve, reject) => {
+        own.addEventListener('abort', () => reject(own.reason));
+        count(ms, own).then(resolve, reject);
+      });
+    });
 }
 
 /** The conditions that end work early. */
@@ -170,16 +183,7 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
     // The timer is set before the listener, so that no listener is left behind if a caller's clock throws.
     const cancelTimer = clock.setTimer(ms, (failure) => end(failure ?? timedOut()));
     if (onAbort) caller.addEventListener('abort', onAbort);
-    work(ending.signal).then(
-      (value) => {
-        release();
-        resolve(value);
-      },
-      (error: unknown) => {
-        release();
-        reject(error);
-      },
-    );
+    work(ending.signal).finally(release).then(resolve, reject);
   });
 }
 
@@ -203,20 +207,6 @@ export async function withSignals<T>(
   } finally {
     for (const { signal, onAbort } of listened) signal.removeEventListener?.('abort', onAbort);
   }
-}
-
-/**
- * Sleeps, and rejects with the signal's reason as soon as the signal aborts, even if the clock ignores the signal. No
- * listener is left on the signal.
- */
-export function sleepAbortably(clock: WaitingClock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return withSignals([signal], (own) => {
-    own.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      own.addEventListener('abort', () => reject(own.reason));
-      clock.sleep(ms, own).then(resolve, reject);
-    });
-  });
 }
 
 // All timers share this reason: without a reason, `abort()` would create a DOMException with a stack each time.
@@ -244,15 +234,10 @@ function setTimerBySleep(
   return () => cancelling.abort(cancelled);
 }
 
+// Never resolves after an abort: its callers no longer wait then.
 function sleepByTimer(ms: number, signal?: AbortSignal): Promise<void> {
-  return withSignals([signal], (own) => {
-    own.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, ms);
-      own.addEventListener('abort', () => {
-        clearTimeout(timer);
-        reject(own.reason);
-      });
-    });
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => clearTimeout(timer));
   });
 }

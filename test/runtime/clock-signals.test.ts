@@ -2,13 +2,7 @@
 
 import { getEventListeners } from 'node:events';
 import { afterEach, expect, test, vi } from 'vitest';
-import {
-  createPlatformClock,
-  createWaitingClock,
-  sleepAbortably,
-  withSignals,
-  withTimeout,
-} from '../../src/runtime/clock.js';
+import { createPlatformClock, createWaitingClock, withSignals, withTimeout } from '../../src/runtime/clock.js';
 import { deferred, manualClock, rejection } from '../support/fake-fetch.js';
 
 const reason = new Error('stop');
@@ -128,19 +122,19 @@ test('withSignals() leaves no listener behind, however the work ends', async () 
 
 // Sleeps --------------------------------------------------------------------
 
-test('sleepAbortably() does not sleep on a signal that is aborted already', async () => {
+test('a sleep of a given clock does not sleep on a signal that is aborted already', async () => {
   const sleep = vi.fn(async () => undefined);
   const clock = createWaitingClock({ now: () => 0, sleep });
 
-  expect(await rejection(sleepAbortably(clock, 5, AbortSignal.abort(reason)))).toBe(reason);
+  expect(await rejection(clock.sleep(5, AbortSignal.abort(reason)))).toBe(reason);
 
   expect(sleep).not.toHaveBeenCalled();
 });
 
-test('sleepAbortably() ends on an abort, though a given clock does not listen', async () => {
+test('a sleep of a given clock ends on an abort, though the clock does not listen', async () => {
   const { signal, ...ending } = controller();
   const clock = createWaitingClock({ now: () => 0, sleep: () => new Promise(() => undefined) });
-  const sleeping = sleepAbortably(clock, 5, signal);
+  const sleeping = clock.sleep(5, signal);
 
   ending.abort();
 
@@ -148,10 +142,10 @@ test('sleepAbortably() ends on an abort, though a given clock does not listen', 
   expect(listeners(signal)).toBe(0);
 });
 
-test('sleepAbortably() ends when the sleep does, with or without a signal', async () => {
+test('a sleep of a given clock ends when the clock says so, with or without a signal', async () => {
   const gate = deferred<void>();
   const clock = createWaitingClock({ now: () => 0, sleep: () => gate.promise });
-  const sleeps = [sleepAbortably(clock, 5, undefined), sleepAbortably(clock, 5, controller().signal)];
+  const sleeps = [clock.sleep(5, undefined), clock.sleep(5, controller().signal)];
 
   gate.resolve();
 
