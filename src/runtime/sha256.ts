@@ -6,6 +6,7 @@
 
 import { encodeUtf8 } from './bytes.js';
 import { platformCrypto } from './node-crypto.js';
+import { writeJson } from './untrusted-objects.js';
 
 type Digest = (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
 
@@ -18,17 +19,9 @@ export async function sha256Hex(data: string | Uint8Array): Promise<string> {
   return digest(bytes);
 }
 
-/** A value of which a digest is made. */
-type Digestible = string | boolean | null | readonly Digestible[];
-
 /** The digest of a list: SHA-256 of its JSON, as hexadecimal digits. */
-export function digestOf(values: readonly Digestible[]): Promise<string> {
+export function digestOf(values: readonly unknown[]): Promise<string> {
   return sha256Hex(writeJson(values));
-}
-
-// JSON.stringify() would call a `toJSON` that other code has put on all arrays or strings.
-function writeJson(value: Digestible): string {
-  return typeof value === 'object' && value !== null ? `[${value.map(writeJson).join()}]` : JSON.stringify(value);
 }
 
 // An example of FIPS 180 tests the platform's function: a platform may have only a part of Node's crypto module, or
