@@ -30,7 +30,7 @@ import {
 } from './attempt.js';
 import type { Operation } from './operation.js';
 import { createAgeNotice, readResponse } from './response.js';
-import { createTokenBucket, reportFailure, runAttempts } from './retry.js';
+import { reportFailure, runAttempts, tokenCounts } from './retry.js';
 import { createSigningTimes, signRequest } from './sign-request.js';
 import { send } from './transport.js';
 
@@ -84,7 +84,7 @@ export function createCall(
     settings,
     telemetry,
     skew,
-    retryTokens: createTokenBucket(),
+    retryTokens: tokenCounts.full,
     signingTimes: createSigningTimes(settings.wire),
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,

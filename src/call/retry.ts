@@ -20,7 +20,6 @@ import {
   outcomeWithoutResponse,
   type PastAttempt,
   type RunningCall,
-  type TokenBucket,
   type UncheckedCall,
 } from './attempt.js';
 
@@ -34,6 +33,7 @@ export async function runAttempts<Call extends RunningCall, Output>(
   runAttempt: (attempt: Attempt<Call>) => Promise<Output>,
 ): Promise<Output> {
   const call = prepare();
+  const { shared } = call;
   let attempt: Attempt<Call> | null = null;
   let history: readonly PastAttempt[] = [];
   try {
@@ -42,7 +42,9 @@ export async function runAttempts<Call extends RunningCall, Output>(
       try {
         const output = await runAttempt(attempt);
         call.options.signal?.throwIfAborted();
-        if (call.repeater === undefined) call.shared.retryTokens.earn();
+        if (call.repeater === undefined) {
+          shared.retryTokens = Math.min(tokenCounts.full, shared.retryTokens + tokenCounts.perSuccess);
+        }
         reportEnd(call, 'ok', attempt);
         return output;
       } catch (error) {
@@ -162,7 +164,10 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt) {
   // real error.
   if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
   // A retry for a new signature takes no tokens, because the service did not fail. A call makes only one such retry.
-  return retry.isSignedAnew || shared.retryTokens.take() ? retry : null;
+  if (retry.isSignedAnew) return retry;
+  if (shared.retryTokens < tokenCounts.perRetry) return null;
+  shared.retryTokens -= tokenCounts.perRetry;
+  return retry;
 }
 
 // A new signature helps in two cases. In the first case, the response was signed for the time of our request. This can
@@ -203,19 +208,5 @@ function isReflected(error: AnyHostedError): boolean {
  */
 const backOff = { firstMs: 500, longestMs: 8_000 };
 
-const tokenCounts = { full: 500, perRetry: 5, perSuccess: 1 };
-
-/** Creates a full bucket. */
-export function createTokenBucket(): TokenBucket {
-  let tokens = tokenCounts.full;
-  return {
-    take() {
-      if (tokens < tokenCounts.perRetry) return false;
-      tokens -= tokenCounts.perRetry;
-      return true;
-    },
-    earn() {
-      tokens = Math.min(tokenCounts.full, tokens + tokenCounts.perSuccess);
-    },
-  };
-}
+/** How many tokens a client has at first and at most, and what a retry takes and a success gives back. */
+export const tokenCounts = { full: 500, perRetry: 5, perSuccess: 1 };
