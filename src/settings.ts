@@ -181,14 +181,7 @@ const optionShape = {
   totalTimeoutMs: z.optional(duration),
   maxRetries: z.optional(integer(0, 100)),
   fetch: z.optional(aFunction),
-  clock: z.optional(
-    z.pipe(
-      z.custom<Clock>((value) => isClock(value) && returnsTime(value), {
-        error: ({ input }) => (isClock(input) ? mustReturnTime : 'must have now(), and may have sleep()'),
-      }),
-      z.transform(toClock),
-    ),
-  ),
+  clock: z.optional(z.pipe(z.custom<Clock>(isClock, 'must have now(), and may have sleep()'), z.transform(toClock))),
   clockSkew: z.optional(choice(['auto', 'off'], 'must be "auto" or "off"')),
   maxResponseAgeMs: z.optional(durationOr(false, 'must be an integer of milliseconds, or false')),
   maxResponseBytes: z.optional(integer(1, maxBodyLimit)),
@@ -263,32 +256,26 @@ function trimTrailingSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-function isClock(value: unknown): value is Clock {
-  return (
-    hasMethods(value, 'now') &&
-    (readProperty(value, 'sleep') === undefined || typeof readProperty(value, 'sleep') === 'function')
-  );
+function isClock(value: unknown): boolean {
+  return hasMethods(value, 'now') && (readProperty(value, 'sleep') === undefined || hasMethods(value, 'sleep'));
 }
 
 // A clock may fail after the check of the options, so the result of each `now()` is checked: with NaN, every comparison
 // is false, and a deadline would never be reached. `sleep` is always an own property, so that a polluted prototype
 // cannot add one. It is undefined if the caller's clock has none.
-function toClock(clock: Clock): Clock {
+function toClock(clock: Clock, { issues }: z.core.ParsePayload): Clock {
   const sleep = (ms: number, signal?: AbortSignal) => clock.sleep?.(ms, signal);
   const readFinite = () => {
     const now = clock.now();
     if (Number.isFinite(now)) return now;
     throw new HostedConfigError([{ path: 'clock', message: mustReturnTime }], { task: 'read the time' });
   };
-  return { now: readFinite, sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
-}
-
-function returnsTime(clock: Clock): boolean {
   try {
-    return Number.isFinite(clock.now());
+    readFinite();
   } catch {
-    return false;
+    issues.push({ code: 'custom', input: undefined, message: mustReturnTime });
   }
+  return { now: readFinite, sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
 }
 
 function isLogger(value: unknown): boolean {
