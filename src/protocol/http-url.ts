@@ -46,14 +46,12 @@ export function findCallbackUrlProblem(callbackUrl: string, serviceUrl: string):
 
 /** Returns a URL on the wire unchanged; null for anything that is not an absolute http(s) URL. */
 export function toUrl(wire: unknown): string | null {
-  return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;
+  return isHttpUrl(wire) ? wire : null;
 }
 
-/** Whether a value is an absolute http(s) URL. */
-export function isHttpUrl(value: unknown): value is string | URL {
-  if (typeof value !== 'string') {
-    return value instanceof URL && (value.protocol === 'https:' || value.protocol === 'http:');
-  }
+/** Whether a value is an absolute http(s) URL, as a string. */
+export function isHttpUrl(value: unknown): value is string {
+  if (typeof value !== 'string') return false;
   if (value.length <= longestPlainUrl && plainUrl.test(value)) return true;
   // The platform's parser ignores some blanks and line ends. A URL with any of them is rejected, because other parsers
   // may read it differently.

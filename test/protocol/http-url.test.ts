@@ -58,8 +58,6 @@ test.each([
   'HTTPS://Partner.Test/Callback',
   'https://127.0.0.1:8080/x',
   'https://[::1]/',
-  new URL('http://partner.test/'),
-  new URL('https://partner.test/'),
 ])('isHttpUrl() accepts %s', (value) => {
   expect(isHttpUrl(value)).toBe(true);
 });
@@ -80,8 +78,7 @@ test.each<[unknown]>([
   ['https://part\tner.test/'],
   ['https://partner.test/\u0000'],
   ['https://partner.test/\u2028'],
-  [new URL('ftp://partner.test/')],
-  [new URL('javascript:alert(1)')],
+  [new URL('https://partner.test/')],
   [['https://partner.test/']],
   [{ href: 'https://partner.test/' }],
   [5],
