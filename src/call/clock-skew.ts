@@ -75,9 +75,8 @@ function describeAhead(ms: number): string {
 function measureAheadMs(headers: Headers, now: number): number | null {
   // A response with `Age` comes from a cache, and its `Date` may be old.
   if (headers.get('age') !== null) return null;
-  const header = headers.get('date');
   // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
-  const date = header === null ? null : parseHttpDate(header.trim());
+  const date = parseHttpDate(headers.get('date')?.trim() ?? '');
   // `Date` has only whole seconds (RFC 9110 §6.6.1), so on average it is half a second too early.
   return date === null ? null : date + 500 - now;
 }

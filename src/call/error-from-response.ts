@@ -57,7 +57,7 @@ export function createServiceError(received: Received, properties: Properties | 
 
   const { status, headers, receivedAt } = response;
   const { operation, shared } = attempt.call;
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'), receivedAt);
+  const retryAfterMs = readRetryAfter(headers.get('retry-after') ?? '', receivedAt);
   const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(properties), retryAfterMs };
   const retryable = isRetryable(meaning, error, assumedRepeatable[operation.name]);
   const facts: ErrorFacts = {
@@ -211,8 +211,7 @@ function messageIn(properties: Properties | null): string | null {
  * Reads `Retry-After` as milliseconds. The header has whole seconds or an IMF date (RFC 9110 §10.2.3 and §5.6.7). Null
  * for any other value; 0 for a date in the past.
  */
-function readRetryAfter(header: string | null, now: number): number | null {
-  if (header === null) return null;
+function readRetryAfter(header: string, now: number): number | null {
   // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
   const value = header.trim();
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
