@@ -161,15 +161,6 @@ export type HostedEvent =
 /** Reports an event. */
 export type Report = (event: HostedEvent) => void;
 
-// Errors of a listener or a logger are ignored, because a report must not change the result of the call.
-function createReport(listener: Report | undefined, logger: Logger | undefined): Report | null {
-  if (!listener && !logger) return null;
-  return (event) => {
-    if (listener) ignoreErrors(() => listener(event));
-    if (logger) ignoreErrors(() => logger[levels[event.type]](`hosted-client ${event.type}`, { ...event }));
-  };
-}
-
 /** Reports events, and counts calls. */
 export interface Telemetry {
   /** Reports an event. Null if there is neither a listener nor a logger. Then no event is created. */
@@ -182,9 +173,15 @@ export interface Telemetry {
 
 /** Creates a client's {@link Telemetry}. */
 export function createTelemetry(listener: Report | undefined, logger: Logger | undefined): Telemetry {
+  const own = logger === silentLogger || logger === warningLogger ? undefined : logger;
+  // Errors of a listener or a logger are ignored, because a report must not change the result of the call.
+  const report: Report = (event) => {
+    if (listener) ignoreErrors(() => listener(event));
+    if (own) ignoreErrors(() => own[levelOf(event)](`hosted-client ${event.type}`, { ...event }));
+  };
   return {
     calls: 0,
-    report: createReport(listener, logger === silentLogger || logger === warningLogger ? undefined : logger),
+    report: listener || own ? report : null,
     warn: (message) => ignoreErrors(() => (logger ?? warningLogger).warn(`hosted-client: ${message}`)),
   };
 }
@@ -196,12 +193,7 @@ export function ignoreErrors(run: () => unknown): void {
   } catch {}
 }
 
-const levels = {
-  request: 'debug',
-  response: 'debug',
-  retry: 'info',
-  poll: 'debug',
-  error: 'error',
-  call: 'debug',
-  callback: 'debug',
-} as const;
+function levelOf({ type }: HostedEvent): 'debug' | 'info' | 'error' {
+  if (type === 'error') return 'error';
+  return type === 'retry' ? 'info' : 'debug';
+}
