@@ -56,10 +56,10 @@ export function readEnvironment(
       return undefined;
     }
   };
-  const keys: Options = given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {};
+  const isKeyGiven = given.apiKey !== undefined || given.signer !== undefined;
+  const keys = isKeyGiven ? noKeys : keyOf(read);
   if (keys.apiKey && keys.signer) unusable.push({ path: 'HOSTED_API_KEY', message: mustBeAlone });
   const options: Options = {
-    ...noOptions,
     partnerId: read('HOSTED_PARTNER_ID'),
     environment: read('HOSTED_ENVIRONMENT') || 'sandbox',
     baseUrls: urlsOf(read, 'BASE_URL'),
@@ -86,19 +86,16 @@ type Read = (name: string) => string | undefined;
 
 type Options = Partial<Record<keyof HostedClientOptions, unknown>>;
 
-/**
- * `findMissing` reads these options. They are own properties here, so that `findMissing` does not read inherited values
- * from a polluted prototype.
- */
-const noOptions: Options = { apiKey: undefined, signer: undefined };
+// Both are own properties, also below, so that `findMissing` reads none of a polluted prototype.
+const noKeys = { apiKey: undefined, signer: undefined };
 
 function keyOf(read: Read) {
   const apiKey = read('HOSTED_API_KEY');
   const secretKey = read('HOSTED_SECRET_KEY');
   const servicePublicKey = read('HOSTED_SERVICE_PUBLIC_KEY');
   return {
-    ...(apiKey && { apiKey }),
-    ...(secretKey && servicePublicKey && { signer: ed25519({ secretKey, servicePublicKey }) }),
+    apiKey: apiKey || undefined,
+    signer: secretKey && servicePublicKey ? ed25519({ secretKey, servicePublicKey }) : undefined,
   };
 }
 
