@@ -191,15 +191,13 @@ function limitsOf(attempt: Attempt, only?: 'total'): Limits {
   const { clock, timeoutMs } = shared.settings;
   const leftMs = Math.max(0, Math.ceil(endsAt - (only ? clock.elapsed() : attempt.startedAt)));
   const attemptMs = only === 'total' ? Number.POSITIVE_INFINITY : (options.timeoutMs ?? timeoutMs);
-  const phase = attemptMs < leftMs ? 'attempt' : 'total';
-  const timedOut = () => createTimeoutError(attempt, phase);
+  const [phase, option] =
+    attemptMs < leftMs ? (['attempt', 'timeoutMs'] as const) : (['total', 'totalTimeoutMs'] as const);
+  const timedOut = () => {
+    const limitMs = options[option] ?? shared.settings[option];
+    const why = `no response came within "${option}" (${limitMs} ms)`;
+    const facts = factsOf(attempt, outcomeWithoutResponse(attempt));
+    return new HostedTimeoutError(why, { phase, timeoutMs: limitMs }, facts);
+  };
   return { clock, ms: Math.min(attemptMs, leftMs), signal: options.signal, timedOut };
-}
-
-function createTimeoutError(attempt: Attempt, phase: 'attempt' | 'total'): HostedTimeoutError {
-  const { options, shared } = attempt.call;
-  const option = phase === 'attempt' ? 'timeoutMs' : 'totalTimeoutMs';
-  const timeoutMs = options[option] ?? shared.settings[option];
-  const facts = factsOf(attempt, outcomeWithoutResponse(attempt));
-  return new HostedTimeoutError(`no response came within "${option}" (${timeoutMs} ms)`, { phase, timeoutMs }, facts);
 }
