@@ -5,6 +5,7 @@
  */
 
 import {
+  type Attributes,
   context,
   type MeterProvider,
   metrics,
@@ -37,6 +38,7 @@ import {
   callDescription,
   type Description,
   deliveryDescription,
+  known,
   toLink,
   toTraceparent,
   waitDescription,
@@ -133,18 +135,12 @@ function readInput(options: object): Input {
   return { ...given, trackers };
 }
 
-type Measure<Message> = (
-  message: Message,
-  seconds: number,
-  attributes: ReturnType<Description<Message>['measuredAttributes']>,
-) => void;
-
 /** Creates a span for each message of a channel, until the returned function is called. */
 function follow<Message extends TraceMessage>(
   name: ChannelName,
   tracer: Tracer,
   description: Description<Message>,
-  measure: Measure<Message>,
+  measure: (message: Message, seconds: number, attributes: Attributes) => void,
 ): () => void {
   const channel = openChannel(name);
   if (channel === null) return () => undefined;
@@ -163,7 +159,7 @@ function follow<Message extends TraceMessage>(
     const causes = description.causes?.(message);
     const span = tracer.startSpan(description.name(message), {
       kind,
-      attributes: description.startAttributes(message),
+      attributes: known(description.startAttributes(message)),
       ...(causes && { root: true, links: causes.map(toLink) }),
     });
     running.set(message, { span, startedAt: performance.now() });
@@ -181,10 +177,10 @@ function follow<Message extends TraceMessage>(
     if (begun === undefined) return;
     running.delete(message);
     runningCount -= 1;
-    begun.span.setAttributes(description.endAttributes(message));
+    begun.span.setAttributes(known(description.endAttributes(message)));
     if (description.isFailure(message)) begun.span.setStatus({ code: SpanStatusCode.ERROR });
     begun.span.end();
-    measure(message, (performance.now() - begun.startedAt) / 1_000, description.measuredAttributes(message));
+    measure(message, (performance.now() - begun.startedAt) / 1_000, known(description.measuredAttributes(message)));
     endWhenDone();
   }
 

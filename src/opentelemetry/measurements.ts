@@ -7,7 +7,7 @@
 import { type Attributes, type BatchObservableResult, createNoopMeter, type MeterProvider } from '@opentelemetry/api';
 import { version } from '../settings.js';
 import type { BatchMessage, DeliveryMessage, Instruments } from '../tracking/instruments.js';
-import { attributesOf } from './spans.js';
+import { known } from './spans.js';
 
 /**
  * Creates the functions that record the metrics. `findProvider` is called, and the instruments are created, when the
@@ -40,7 +40,9 @@ export function createMeasurements(findProvider: () => MeterProvider, trackers: 
     },
     recordBatch(message: BatchMessage) {
       instruments().lateness.record(message.lateMs / 1_000);
-      for (const poll of message.polls) instruments().polls.add(1, attributesOf(poll));
+      for (const { result, errorCode } of message.polls) {
+        instruments().polls.add(1, known({ 'hosted.result': result, 'error.type': errorCode }));
+      }
     },
     recordDelivery({ durationMs, isDead }: DeliveryMessage, attributes: Attributes) {
       instruments().deliveries.add(1, attributes);

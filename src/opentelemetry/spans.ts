@@ -16,45 +16,47 @@ export interface Description<Message> {
   readonly kind: SpanKind;
   name(message: Message): string;
   /** The attributes that are known at the start. */
-  startAttributes(message: Message): Attributes;
+  startAttributes(message: Message): Facts;
   /** The attributes that are known at the end. */
-  endAttributes(message: Message): Attributes;
+  endAttributes(message: Message): Facts;
   /** Whether the span has error status. */
   isFailure(message: Message): boolean;
   /** Traces that led to the message, as `traceparent`. A span that has them is the root of its own trace. */
   causes?(message: Message): readonly string[];
   /** The attributes of the measurements. Each attribute has only a few different values. */
-  measuredAttributes(message: Message): Attributes;
+  measuredAttributes(message: Message): Facts;
 }
 
+/** Attributes, some without a value. */
+type Facts = Readonly<Record<string, string | number | null>>;
+
 /** Leaves out attributes without a value. */
-function known(attributes: Readonly<Record<string, string | number | null | undefined>>): Attributes {
-  return Object.fromEntries(
-    Object.entries(attributes).filter((entry): entry is [string, string | number] => entry[1] != null),
-  );
+export function known(facts: Facts): Attributes {
+  return Object.fromEntries(Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }
 
 /** How calls become spans and measurements. */
 export const callDescription: Description<CallMessage> = {
   kind: SpanKind.CLIENT,
   name: ({ operation }) => `hosted ${operation}`,
-  startAttributes: (message) =>
-    known({
-      'hosted.operation': message.operation,
-      'hosted.call_id': message.callId,
-      'http.request.method': message.method,
-      ...serverOf(message),
-      'url.scheme': new URL(message.origin).protocol.slice(0, -1),
-      'url.template': message.route,
-    }),
-  endAttributes: (message) =>
-    known({
-      ...callResultOf(message),
-      'http.request.resend_count': message.attempts > 1 ? message.attempts - 1 : null,
-    }),
+  startAttributes: (message) => ({
+    'hosted.operation': message.operation,
+    'hosted.call_id': message.callId,
+    'http.request.method': message.method,
+    ...serverOf(message),
+    'url.scheme': new URL(message.origin).protocol.slice(0, -1),
+    'url.template': message.route,
+  }),
+  endAttributes: (message) => ({
+    ...callResultOf(message),
+    'http.request.resend_count': message.attempts > 1 ? message.attempts - 1 : null,
+  }),
   isFailure: ({ errorCode }) => errorCode !== null,
-  measuredAttributes: (message) =>
-    known({ 'hosted.operation': message.operation, ...callResultOf(message), ...serverOf(message) }),
+  measuredAttributes: (message) => ({
+    'hosted.operation': message.operation,
+    ...callResultOf(message),
+    ...serverOf(message),
+  }),
 };
 
 function callResultOf({ outcome, status, errorCode }: CallMessage) {
@@ -71,9 +73,9 @@ export const waitDescription: Description<WaitMessage> = {
   kind: SpanKind.INTERNAL,
   name: () => 'hosted jobs.wait',
   startAttributes: ({ callId }) => ({ 'hosted.call_id': callId }),
-  endAttributes: (message) => known({ 'hosted.polls': message.polls, ...waitResultOf(message) }),
+  endAttributes: (message) => ({ 'hosted.polls': message.polls, ...waitResultOf(message) }),
   isFailure: ({ errorCode }) => errorCode !== null,
-  measuredAttributes: (message) => known(waitResultOf(message)),
+  measuredAttributes: waitResultOf,
 };
 
 function waitResultOf({ outcome, errorCode }: WaitMessage) {
@@ -89,11 +91,11 @@ export const callbackDescription: Description<CallbackMessage> = {
     'messaging.operation.name': 'callback',
     'messaging.operation.type': 'process',
   }),
-  endAttributes: (message) => known(deliveryOf(message)),
+  endAttributes: deliveryOf,
   // A 4xx status is not an error, because anyone can post invalid callbacks. The spans of HTTP servers follow the same
   // rule.
   isFailure: ({ result }) => result === 'failed',
-  measuredAttributes: (message) => known(deliveryOf(message)),
+  measuredAttributes: deliveryOf,
 };
 
 function deliveryOf({ result, status, errorCode }: CallbackMessage) {
@@ -105,16 +107,11 @@ export const batchDescription: Description<BatchMessage> = {
   kind: SpanKind.INTERNAL,
   name: () => 'hosted tracker.batch',
   startAttributes: ({ jobs, lateMs }) => ({ 'hosted.jobs': jobs, 'hosted.lateness': lateMs / 1_000 }),
-  endAttributes: ({ errorCode }) => known({ 'error.type': errorCode }),
+  endAttributes: ({ errorCode }) => ({ 'error.type': errorCode }),
   isFailure: ({ errorCode }) => errorCode !== null,
   causes: () => [],
   measuredAttributes: () => ({}),
 };
-
-/** The attributes of a poll's measurement. */
-export function attributesOf({ result, errorCode }: BatchMessage['polls'][number]): Attributes {
-  return known({ 'hosted.result': result, 'error.type': errorCode });
-}
 
 /** How deliveries of completions become spans and measurements. */
 export const deliveryDescription: Description<DeliveryMessage> = {
@@ -127,10 +124,10 @@ export const deliveryDescription: Description<DeliveryMessage> = {
     'hosted.outcome': outcome,
     'hosted.attempt': attempt,
   }),
-  endAttributes: (message) => known({ 'hosted.result': message.result, 'error.type': message.errorCode }),
+  endAttributes: ({ result, errorCode }) => ({ 'hosted.result': result, 'error.type': errorCode }),
   isFailure: ({ errorCode }) => errorCode !== null,
   causes: ({ causes }) => causes,
-  measuredAttributes: ({ result }) => known({ 'hosted.result': result }),
+  measuredAttributes: ({ result }) => ({ 'hosted.result': result }),
 };
 
 /** Reads a trace context, which the tracker has checked. */
