@@ -54,7 +54,8 @@ function readEvent(event: unknown): GivenRequest {
     method,
     path: read(event, 'rawPath') ?? read(event, 'path'),
     headers: { ...toRecord(read(event, 'multiValueHeaders')), ...toRecord(read(event, 'headers')) },
-    body: bodyOf(read(event, 'body'), isTrue(read(event, 'isBase64Encoded'))),
+    // Some middlewares write this flag as a string.
+    body: bodyOf(read(event, 'body'), String(read(event, 'isBase64Encoded')) === 'true'),
   };
 }
 
@@ -62,11 +63,6 @@ function bodyOf(body: unknown, isBase64: boolean): Uint8Array | ReadableStream<U
   if (body === undefined || body === null) return new Uint8Array();
   const decoded = isBase64 && typeof body === 'string' ? decode(body) : null;
   return decoded ?? rawBytesOf(body) ?? rewriteParsed(body) ?? createBrokenBody();
-}
-
-// Some middlewares write this flag as a string.
-function isTrue(flag: unknown): boolean {
-  return flag === true || flag === 'true';
 }
 
 // Base64 that is not canonical is decoded, too, because gateways differ.
