@@ -73,7 +73,8 @@ export function reportEvent({ id: callId, operation, shared }: UncheckedCall, fa
 /** @throws the error if another attempt would not help. */
 async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttempt> {
   const { call, number } = failed;
-  call.options.signal?.throwIfAborted();
+  const { signal } = call.options;
+  signal?.throwIfAborted();
   if (!isHostedError(error)) throw error;
   const retry = chooseRetry(error, failed);
   if (retry === null) throw error;
@@ -83,19 +84,13 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttemp
   // whether an attempt so far may have had an effect.
   const mayHaveActed = mayHaveHadEffect(error);
   failed.progress = mayHaveActed ? 'sent' : 'not sent';
-  if (!isSignedAnew) await pause(call, delayMs, error);
-  return { mayHaveActed, isSignedAnew };
-}
-
-/**
- * @throws when `sleep` of the caller's clock fails. If the clock threw a HostedError, this error is thrown, otherwise
- * `error`.
- */
-async function pause({ options, shared }: RunningCall, delayMs: number, error: AnyHostedError): Promise<void> {
-  await shared.settings.clock.sleep(delayMs, options.signal).catch((failure: unknown) => {
-    options.signal?.throwIfAborted();
+  if (isSignedAnew) return { mayHaveActed, isSignedAnew };
+  await call.shared.settings.clock.sleep(delayMs, signal).catch((failure: unknown) => {
+    signal?.throwIfAborted();
+    // What the caller's clock threw says less than the error of the attempt.
     throw isHostedError(failure) ? failure : error;
   });
+  return { mayHaveActed, isSignedAnew };
 }
 
 function createAttempt<Call extends RunningCall>(call: Call, history: readonly PastAttempt[]): Attempt<Call> {
