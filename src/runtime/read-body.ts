@@ -6,24 +6,15 @@
 
 import { toBytes } from './bytes.js';
 
-/** The limits of reading a body. */
-export interface ReadLimits {
-  /** The largest number of bytes to read. */
-  readonly limit: number;
-  /** Ends the reading when it aborts. */
-  readonly signal?: AbortSignal;
-  /** Called for each chunk, with the bytes of memory that the body takes with it. If it throws, the reading ends. */
-  readonly onGrowth?: (bytes: number) => void;
-}
-
 /**
- * Reads at most `limit` bytes of a body, after decompression.
+ * Reads at most `limit` bytes of a body, after decompression. The reading ends when `signal` aborts. `onGrowth` is called
+ * for each chunk, with the bytes of memory that the body takes with it: if it throws, the reading ends, too.
  *
  * @returns All bytes of the body, or the bytes up to the limit.
  */
 export async function readBytes(
   body: ReadableStream<Uint8Array> | null | undefined,
-  { limit, signal, onGrowth }: ReadLimits,
+  { limit, signal, onGrowth }: { limit: number; signal?: AbortSignal; onGrowth?: (bytes: number) => void },
 ): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }> {
   if (!body) return { bytes: new Uint8Array(), isWhole: true };
   const reader = body.getReader();
