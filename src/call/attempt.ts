@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorFacts, Issue, Outcome } from '../errors/hosted-error.js';
+import type { Issue, Outcome } from '../errors/hosted-error.js';
 import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { assumedRepeatable } from '../protocol/assumptions.js';
@@ -144,7 +144,7 @@ export interface PastAttempt {
 }
 
 /** The facts about an attempt, for the error that ends it. */
-export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
+export function factsOf(attempt: Attempt, outcome: Outcome) {
   const { operation } = attempt.call;
   const retryable = assumedRepeatable[operation.name] || outcome === 'not_sent';
   return { operation: operation.name, outcome, attempts: attempt.number, retryable };

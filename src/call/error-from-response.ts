@@ -18,7 +18,6 @@ import {
 import {
   assumedBlockedCode,
   assumedCodes,
-  assumedRepeatable,
   assumedRequestIdHeaders,
   assumedTransientStatuses,
   type CodeMeaning,
@@ -27,7 +26,7 @@ import { parseHttpDate } from '../protocol/date-time.js';
 import { isLoopback } from '../protocol/http-url.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import { keyWarningsOf } from '../signing/hmac-sha256.js';
-import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
+import { type Attempt, factsOf, mayHaveActedBefore, originOf } from './attempt.js';
 import { describeSkew } from './clock-skew.js';
 import { adviceToDiagnose } from './connection-failure.js';
 import type { TransportResponse } from './transport.js';
@@ -59,15 +58,10 @@ export function createServiceError(received: Received, properties: Properties | 
   const { operation, shared } = attempt.call;
   const retryAfterMs = readRetryAfter(headers.get('retry-after') ?? '', receivedAt);
   const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(properties), retryAfterMs };
-  const retryable = isRetryable(meaning, error, assumedRepeatable[operation.name]);
-  const facts: ErrorFacts = {
-    operation: operation.name,
-    outcome: 'refused',
-    attempts: attempt.number,
-    requestId,
-    retryable,
-    mayHaveActed: mayHaveActedBefore(attempt) || !isSurelyRefused(meaning, status),
-  };
+  const known = factsOf(attempt, 'refused');
+  const retryable = isRetryable(meaning, error, known.retryable);
+  const mayHaveActed = mayHaveActedBefore(attempt) || !isSurelyRefused(meaning, status);
+  const facts: ErrorFacts = { ...known, requestId, retryable, mayHaveActed };
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
 
   const { environment, otherEnvironments } = shared.settings;

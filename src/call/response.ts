@@ -14,7 +14,7 @@ import { durationSince } from '../runtime/clock.js';
 import { isPromise, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult } from './api-promise.js';
-import type { Attempt, RunningCall, SharedState } from './attempt.js';
+import { type Attempt, factsOf, type RunningCall, type SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, describeWebPage, isWebPage, type Received, requestIdIn } from './error-from-response.js';
 import { reportEvent } from './retry.js';
@@ -58,12 +58,12 @@ export function readResponse<Input, Output>(
   const finish = (signedAt: Date | null): CallResult<Output> => {
     const shape: Issue[] = [];
     const mismatch: Issue[] = [];
-    const reports = { report: collectIn(shape, maxIssues), reportMismatch: collectIn(mismatch, maxIssues) };
     const data = call.operation.decode(properties, call.input, {
       wire: settings.wire,
       now: response.receivedAt,
       signedAt,
-      ...reports,
+      report: collectIn(shape, maxIssues),
+      reportMismatch: collectIn(mismatch, maxIssues),
     });
     if (shape.length > 0) throw errors.createUnusable('shape', shape);
     if (mismatch.length > 0) throw errors.createUnusable('mismatch', mismatch);
@@ -84,8 +84,7 @@ function learnSkew({ response, attempt }: Received): void {
 }
 
 function errorsOf({ response, attempt, requestId }: Received): ReadingErrors {
-  const { operation } = attempt.call;
-  const facts: ErrorFacts = { operation: operation.name, outcome: 'answered', attempts: attempt.number, requestId };
+  const facts: ErrorFacts = { ...factsOf(attempt, 'answered'), requestId, retryable: false };
   return {
     createUnusable(reason, issues = []) {
       const why = reason === 'malformed' && isWebPage(response.headers) ? describeWebPage(attempt) : undefined;
