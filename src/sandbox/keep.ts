@@ -29,16 +29,7 @@ import { createConfigError } from './options.js';
 /** The delay, in ms, between a change and the writing of the state. A change is on disk in less than half a second. */
 const writeAfterMs = 200;
 
-export interface Keeper {
-  /** The saved state; null if the folder had no state that can be read. */
-  readonly kept: KeptState | null;
-  /** Schedules the writing of the state that `write` returns then. */
-  changed(write: () => string): void;
-  /** Writes the state, and unlocks the folder. */
-  close(write: () => string): Promise<void>;
-  /** Unlocks the folder, and writes nothing. */
-  release(): void;
-}
+export type Keeper = ReturnType<typeof createKeeper>;
 
 /**
  * Locks a folder, and reads the state in it.
@@ -59,7 +50,7 @@ export function openFolder(folder: string): Keeper {
   }
 }
 
-function createKeeper(file: string, kept: KeptState | null, unlock: () => void): Keeper {
+function createKeeper(file: string, kept: KeptState | null, unlock: () => void) {
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   let isHeld = true;
@@ -84,11 +75,14 @@ function createKeeper(file: string, kept: KeptState | null, unlock: () => void):
   }
 
   return {
+    /** The saved state; null if the folder had no state that can be read. */
     kept,
-    changed(write) {
+    /** Schedules the writing of the state that `write` returns then. */
+    changed(write: () => string): void {
       if (isHeld) timer ??= setTimeout(flush, writeAfterMs, write);
     },
-    async close(write) {
+    /** Writes the state, and unlocks the folder. */
+    async close(write: () => string): Promise<void> {
       if (!isHeld) return;
       isHeld = false;
       if (timer !== null) clearTimeout(timer);
@@ -96,7 +90,8 @@ function createKeeper(file: string, kept: KeptState | null, unlock: () => void):
       await writing;
       unlock();
     },
-    release() {
+    /** Unlocks the folder, and writes nothing. */
+    release(): void {
       isHeld = false;
       if (timer !== null) clearTimeout(timer);
       unlock();

@@ -13,19 +13,10 @@ type TextName = 'sent' | 'response' | 'expectedText' | 'signedText' | 'headers' 
 
 type Owner = `${'request' | 'callback'} ${number}`;
 
-export interface KeptBodies {
-  /** Keeps texts besides those that are already kept of the owner, and removes the oldest bodies over the limit. */
-  put(owner: Owner, texts: KeptTexts): void;
-  /** The texts to show, without the values in the queries of callback URLs. */
-  get(owner: Owner): KeptTexts | null;
-  /** The body to send again. */
-  sentOf(owner: Owner): string | undefined;
-  remove(owner: Owner): void;
-  clear(): void;
-}
+export type KeptBodies = ReturnType<typeof createKeptBodies>;
 
 /** Creates an empty list of bodies, with at most `maxBytes` of text. */
-export function createKeptBodies(maxBytes: number): KeptBodies {
+export function createKeptBodies(maxBytes: number) {
   const kept = new Map<Owner, KeptTexts>();
   let bytes = 0;
 
@@ -35,7 +26,8 @@ export function createKeptBodies(maxBytes: number): KeptBodies {
   }
 
   return {
-    put(owner, texts) {
+    /** Keeps texts besides those that are already kept of the owner, and removes the oldest bodies over the limit. */
+    put(owner: Owner, texts: KeptTexts): void {
       const all = { ...kept.get(owner), ...texts };
       remove(owner);
       kept.set(owner, all);
@@ -45,15 +37,17 @@ export function createKeptBodies(maxBytes: number): KeptBodies {
         remove(oldest);
       }
     },
-    get(owner) {
+    /** The texts to show, without the values in the queries of callback URLs. */
+    get(owner: Owner): KeptTexts | null {
       const texts = kept.get(owner);
       return texts === undefined
         ? null
         : Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, maskCallbackUrls(text)]));
     },
-    sentOf: (owner) => kept.get(owner)?.sent,
+    /** The body to send again. */
+    sentOf: (owner: Owner) => kept.get(owner)?.sent,
     remove,
-    clear() {
+    clear(): void {
       kept.clear();
       bytes = 0;
     },
