@@ -10,22 +10,7 @@ import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { adviceToRestart, lazy, loadErrorOf } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 
-/** A secret key. */
-export interface SigningKey {
-  /** Its public key, 32 bytes. */
-  readonly publicKey: Uint8Array;
-  sign(message: Uint8Array): Uint8Array;
-}
-
-export interface Ed25519Backend {
-  /** Imports a secret key from its 32-byte seed. */
-  importSeed(seed: Uint8Array): SigningKey;
-  /**
-   * Imports a 32-byte public key, and returns a function that verifies signatures. If the key is not a point of the
-   * curve, no signature is valid.
-   */
-  importPublicKey(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean;
-}
+export type Ed25519Backend = ReturnType<typeof createPlatformBackend>;
 
 /** Loads the backend of this process; it is chosen once, at the first signature. */
 export const loadBackend: () => Promise<Ed25519Backend> = lazy(
@@ -64,18 +49,23 @@ function isCorrect(backend: Ed25519Backend): boolean {
 const pkcs8Prefix = toBytes('MC4CAQAwBQYDK2VwBCIEIA==');
 const spkiPrefix = toBytes('MCowBQYDK2VwAyEA');
 
-function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
+function createPlatformBackend(crypto: PlatformCrypto) {
   return {
-    importSeed(seed) {
+    /** Imports a secret key from its 32-byte seed. Its public key has 32 bytes. */
+    importSeed(seed: Uint8Array) {
       const der = Uint8Array.of(...pkcs8Prefix, ...seed);
       const key = crypto.createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
       const { x } = crypto.createPublicKey(key).export({ format: 'jwk' });
       return {
         publicKey: toBytes(`${x.replaceAll('-', '+').replaceAll('_', '/')}=`),
-        sign: (message) => crypto.sign(null, message, key),
+        sign: (message: Uint8Array) => crypto.sign(null, message, key),
       };
     },
-    importPublicKey(publicKey) {
+    /**
+     * Imports a 32-byte public key, and returns a function that verifies signatures. If the key is not a point of the
+     * curve, no signature is valid.
+     */
+    importPublicKey(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean {
       try {
         const der = Uint8Array.of(...spkiPrefix, ...publicKey);
         const key = crypto.createPublicKey({ key: der, format: 'der', type: 'spki' });

@@ -12,7 +12,7 @@ import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { encodeUtf8 } from '../runtime/bytes.js';
 import { lazy } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
-import { findPlatformBackend, loadBackend, type SigningKey } from './ed25519-backend.js';
+import { findPlatformBackend, loadBackend } from './ed25519-backend.js';
 import { toSignedText } from './hmac-sha256.js';
 import { findContextIssues, toKeyBytes } from './keys.js';
 import type { Signer } from './signer.js';
@@ -109,7 +109,7 @@ function readKeys(options: unknown) {
  *
  * @throws {HostedConfigError} when the halves of a 64-byte key do not belong together.
  */
-async function createSigningKey(secretKey: Uint8Array): Promise<SigningKey> {
+async function createSigningKey(secretKey: Uint8Array) {
   const key = (await loadBackend()).importSeed(secretKey.slice(0, 32));
   // Signing with a public key of another seed would reveal the secret key.
   if (secretKey.length === 64 && encodeBase64(key.publicKey) !== encodeBase64(secretKey.slice(32))) {
