@@ -96,15 +96,10 @@ export function createWaitingClock(clock: Clock): WaitingClock {
   };
 }
 
-/** Counts the time that has passed, in ms. */
-interface Stopwatch {
-  elapsed(): number;
-  /** If the count is lower than `ms`, sets it to `ms`. */
-  reach(ms: number): void;
-}
+type Stopwatch = ReturnType<typeof createStopwatch>;
 
-// If the clock steps back, no time counts as passed, and the stopwatch continues from the new time.
-function createStopwatch(read: () => number): Stopwatch {
+// Counts the time that has passed, in ms. If the clock steps back, no time counts as passed, and the stopwatch continues from the new time.
+function createStopwatch(read: () => number) {
   let last = read();
   let passed = 0;
   const elapsed = () => {
@@ -115,7 +110,8 @@ function createStopwatch(read: () => number): Stopwatch {
   };
   return {
     elapsed,
-    reach(ms) {
+    /** If the count is lower than `ms`, sets it to `ms`. */
+    reach(ms: number): void {
       passed = Math.max(elapsed(), ms);
     },
   };

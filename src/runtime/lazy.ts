@@ -4,20 +4,15 @@
  * @module
  */
 
-/** A value that is created at first use. */
-export interface Lazy<T> {
-  /** Creates the value at first use, and returns the same promise afterwards. */
-  (): Promise<T>;
-  /** The value; undefined until it is created. A test with fake timers may set it: loading takes real time. */
-  value: T | undefined;
-}
-
 let loading = 0;
 
-/** Caches the first value that `create` resolves with. A failure is not cached: the next caller tries again. */
+/**
+ * Caches the first value that `create` resolves with. A failure is not cached: the next caller tries again. `value` is
+ * the value, and undefined until it is created. A test with fake timers may set it: loading takes real time.
+ */
 // With the annotation below, bundlers can drop unused values.
 // @__NO_SIDE_EFFECTS__
-export function lazy<T>(create: () => Promise<T>): Lazy<T> {
+export function lazy<T>(create: () => Promise<T>) {
   let promise: Promise<T> | undefined;
   const load = () => {
     if (promise) return promise;
@@ -28,7 +23,7 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
     });
     return started;
   };
-  const result: Lazy<T> = Object.assign(load, { value: undefined });
+  const result = Object.assign(load, { value: undefined as T | undefined });
   return result;
 
   async function createOnce(): Promise<T> {

@@ -87,8 +87,8 @@ function isTooLarge(value: object, levels: number, removed: readonly string[]): 
  * because the change takes longer than parsing. Call this function before other code gets the objects, because it
  * changes their prototypes.
  */
-export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
-  if (polluted) detach(json);
+export function detachFromPrototype<T>(json: T): T {
+  if (foreignNames().length > 0) detach(json);
   return json;
 }
 
@@ -201,11 +201,6 @@ const standardNames = [
 /** The names that other code has put on `Object.prototype`. */
 function foreignNames(): readonly string[] {
   return Object.getOwnPropertyNames(Object.prototype).filter((name) => !standardNames.includes(name));
-}
-
-/** Whether other code has put something on `Object.prototype`. */
-export function isPolluted(): boolean {
-  return foreignNames().length > 0;
 }
 
 /**
