@@ -61,7 +61,11 @@ export async function send(
   const { settings } = attempt.call.shared;
   const ky = loadKy.value ?? (await loadKy().catch(loadErrorOf));
   signal.throwIfAborted();
-  if (typeof ky === 'string') throw createConnectionError(attempt, createNotLoaded(ky));
+  if (typeof ky === 'string') {
+    const advice = globalThis.TextEncoder ? adviceToRestart : noEncoder;
+    const why = `the code that sends requests could not be loaded (${ky}): ${advice}`;
+    throw createConnectionError(attempt, { why, reason: ky, isNotSent: true, isLasting: false });
+  }
   watchUndici();
   let received: Omit<TransportResponse, 'receivedAt'>;
   try {
@@ -161,16 +165,6 @@ async function readWhole(
 }
 
 const noEncoder = 'this environment has no TextEncoder; for jest, set "testEnvironment" to "node"';
-
-function createNotLoaded(reason: string): ConnectionFailure {
-  const why = `the code that sends requests could not be loaded (${reason}): `;
-  return {
-    why: why + (globalThis.TextEncoder ? adviceToRestart : noEncoder),
-    reason,
-    isNotSent: true,
-    isLasting: false,
-  };
-}
 
 function createConnectionError(
   attempt: Attempt,
