@@ -48,28 +48,10 @@ interface PlayOptions {
   readonly isOnPage?: boolean;
 }
 
-export interface Simulation {
-  findLink(refId: string): FoundLink | null;
-  /** Creates a link like the newest one, which may be used or closed; gives its reference id. */
-  copyNewestLink(environment: Environment): string;
-  /** Starts a job, and reports the results of the outcome. */
-  play(refId: string, outcome: SandboxOutcome, at: PlayOptions): JobRef;
-  /** Whether further results of a job will come by themselves. */
-  isWaiting(environment: Environment, job: JobRef): boolean;
-  /** Completes a job at once, as a reviewer does. */
-  complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void;
-  /** Remembers that the final status of a job was fetched. */
-  confirm(environment: Environment, job: JobRef): void;
-  isConfirmed(environment: Environment, job: JobRef): boolean;
-  /** The state to save. */
-  state(): SimulationState;
-  /** Restores a saved state, and continues to wait for its results. */
-  restore(state: SimulationState): void;
-  clear(): void;
-}
+export type Simulation = ReturnType<typeof createSimulation>;
 
 /** Creates a new simulation, without links and jobs. */
-export function createSimulation({ running, callbacks, reviewMs, work, onChange }: SimulationSettings): Simulation {
+export function createSimulation({ running, callbacks, reviewMs, work, onChange }: SimulationSettings) {
   const confirmed = new Set<string>();
   const reviews = new Map<PendingResults, () => void>();
   const contextOf = (environment: Environment): ControlContext => running.environments[environment].context();
@@ -116,14 +98,16 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
 
   return {
     findLink,
-    copyNewestLink(environment) {
+    /** Creates a link like the newest one, which may be used or closed; gives its reference id. */
+    copyNewestLink(environment: Environment): string {
       const { store } = contextOf(environment);
       const [newest] = store.sliceLinks(store.countLinks() - 1, 1);
       if (newest !== undefined) return store.addLink({ ...newest, expiresAt: null }).refId;
       const expected = `only after a link was created in the environment "${environment}": create a link first`;
       throw createInputError('refId', `can be left out ${expected}`, task);
     },
-    play(refId, outcome, { environment, idType, isOnPage = false }) {
+    /** Starts a job, and reports the results of the outcome. */
+    play(refId: string, outcome: SandboxOutcome, { environment, idType, isOnPage = false }: PlayOptions): JobRef {
       const context = contextOf(environment);
       const link = checkLink(context, refId, environment);
       const job = startJob({ linkRefId: refId }, context, chooseIdType(link, idType));
@@ -138,8 +122,10 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
       else if (outcomes[outcome].results.length > 0) wait(pending);
       return job;
     },
-    isWaiting: (environment, job) => findWaiting(environment, job).length > 0,
-    complete(environment, job, outcome) {
+    /** Whether further results of a job will come by themselves. */
+    isWaiting: (environment: Environment, job: JobRef) => findWaiting(environment, job).length > 0,
+    /** Completes a job at once, as a reviewer does. */
+    complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void {
       for (const result of outcomes[outcome].results) report(environment, job, result);
       // What was to come is cancelled after the callback has begun. In the other order, there would be no work for a
       // moment, and `idle` would resolve too early.
@@ -148,19 +134,22 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
         reviews.delete(pending);
       }
     },
-    confirm(environment, job) {
+    /** Remembers that the final status of a job was fetched. */
+    confirm(environment: Environment, job: JobRef): void {
       const key = jobKey({ environment, job });
       if (confirmed.has(key) || !contextOf(environment).store.findJob(job)?.outcome) return;
       confirmed.add(key);
       onChange();
     },
-    isConfirmed: (environment, job) => confirmed.has(jobKey({ environment, job })),
-    state: () => ({ reviews: [...reviews.keys()], confirmed: [...confirmed] }),
-    restore(state) {
+    isConfirmed: (environment: Environment, job: JobRef) => confirmed.has(jobKey({ environment, job })),
+    /** The state to save. */
+    state: (): SimulationState => ({ reviews: [...reviews.keys()], confirmed: [...confirmed] }),
+    /** Restores a saved state, and continues to wait for its results. */
+    restore(state: SimulationState): void {
       for (const key of state.confirmed) confirmed.add(key);
       for (const pending of state.reviews) wait(pending);
     },
-    clear() {
+    clear(): void {
       confirmed.clear();
       reviews.clear();
     },
