@@ -92,7 +92,23 @@ export function createWaitingClock(clock: Clock): WaitingClock {
     now,
     elapsed: stopwatch.elapsed,
     sleep: countSleeps(stopwatch, sleep),
-    setTimer: (ms, onTimeout) => setTimerBySleep(stopwatch, sleep, { ms, onTimeout }),
+    setTimer(ms, onTimeout) {
+      const endsAt = stopwatch.elapsed() + ms;
+      const cancelling = new AbortController();
+      const end = () => {
+        if (cancelling.signal.aborted) return;
+        let failure: unknown;
+        try {
+          stopwatch.reach(endsAt);
+        } catch (error) {
+          failure = error;
+        }
+        onTimeout(failure);
+      };
+      // If the sleep rejects, the timer fires, too: otherwise the work could run forever.
+      sleep(ms, cancelling.signal).then(end, end);
+      return () => cancelling.abort(cancelled);
+    },
   };
 }
 
@@ -207,28 +223,6 @@ export async function withSignals<T>(
 
 // All timers share this reason: without a reason, `abort()` would create a DOMException with a stack each time.
 const cancelled = new Error('the timer was cancelled');
-
-function setTimerBySleep(
-  stopwatch: Stopwatch,
-  sleep: Sleep,
-  { ms, onTimeout }: { ms: number; onTimeout: (failure?: unknown) => void },
-): () => void {
-  const endsAt = stopwatch.elapsed() + ms;
-  const cancelling = new AbortController();
-  const end = () => {
-    if (cancelling.signal.aborted) return;
-    let failure: unknown;
-    try {
-      stopwatch.reach(endsAt);
-    } catch (error) {
-      failure = error;
-    }
-    onTimeout(failure);
-  };
-  // If the sleep rejects, the timer fires, too: otherwise the work could run forever.
-  sleep(ms, cancelling.signal).then(end, end);
-  return () => cancelling.abort(cancelled);
-}
 
 // Never resolves after an abort: its callers no longer wait then.
 function sleepByTimer(ms: number, signal?: AbortSignal): Promise<void> {
