@@ -99,12 +99,22 @@ export async function traceOn<Message extends TraceMessage, T>(
     running ??= (async () => run(message))();
     return running;
   };
-  enter(channel, message, () => void runOnce());
+  const { start, end, error, asyncStart, asyncEnd } = channel;
+  // The traced function runs exactly once, even if a subscriber fails.
+  try {
+    start.runStores(message, () => {
+      if (Object.hasOwn(message, runInside)) message[runInside]?.(() => void runOnce());
+      else void runOnce();
+    });
+  } catch {}
+  end.publish(message);
   try {
     // Runs the function if no subscriber has run it. If a subscriber runs it later, nothing happens.
     return await runOnce();
   } finally {
-    publishEnd(channel, message);
+    if (message.errorCode !== null) error.publish(message);
+    asyncStart.publish(message);
+    asyncEnd.publish(message);
   }
 }
 
@@ -118,23 +128,6 @@ export function completeMessage<Message extends object>(message: Message, facts:
   } catch {
     // A subscriber has frozen the message, or has given it a setter that throws.
   }
-}
-
-// The traced function runs exactly once, even if a subscriber fails.
-function enter({ start, end }: TracingChannel, message: TraceMessage, run: () => void): void {
-  try {
-    start.runStores(message, () => {
-      if (Object.hasOwn(message, runInside)) message[runInside]?.(run);
-      else run();
-    });
-  } catch {}
-  end.publish(message);
-}
-
-function publishEnd({ error, asyncStart, asyncEnd }: TracingChannel, message: TraceMessage): void {
-  if (message.errorCode !== null) error.publish(message);
-  asyncStart.publish(message);
-  asyncEnd.publish(message);
 }
 
 /** Returns a function that runs code within the contexts of now. */
