@@ -84,25 +84,8 @@ function readIds(properties: Properties): Pick<CallbackHint, 'userId' | 'jobId' 
     if (userId === null) report('PartnerParams.user_id', 'must be there');
     if (jobId === null) report('PartnerParams.job_id', 'must be there');
   }
-  const renamed = findRenamed(properties);
-  throw callbackErrors.createUnusable('shape', renamed.length > 0 ? renamed : issues);
+  throw callbackErrors.createUnusable('shape', issues);
 }
-
-/** Finds fields whose names are in camelCase: other code may have changed a body before it was received. */
-function findRenamed(properties: Properties): readonly Issue[] {
-  const params = properties.PartnerParams;
-  const places = isRecord(params)
-    ? [
-        { record: params, path: 'PartnerParams.user_id', field: 'user_id', name: 'userId' },
-        { record: params, path: 'PartnerParams.job_id', field: 'job_id', name: 'jobId' },
-      ]
-    : [{ record: properties, path: 'PartnerParams', field: 'PartnerParams', name: 'partnerParams' }];
-  return places
-    .filter(({ record, field, name }) => record[field] === undefined && record[name] !== undefined)
-    .map(({ path, name }) => ({ path, message: `is named "${name}": ${wereRenamed}` }));
-}
-
-const wereRenamed = 'a parser or middleware has renamed fields, so pass the body as it was sent';
 
 /** Whether a result calls itself interim. Anything that cannot be read does not. */
 function isInterim({ IsFinalResult, ResultCode }: Properties): boolean {

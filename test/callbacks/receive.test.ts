@@ -194,16 +194,3 @@ test.each([
     issues: [{ path: 'body', message }],
   });
 });
-
-test.each([
-  ['the fields', { partnerParams: ids }, ['PartnerParams', 'partnerParams']],
-  ['the ids', { PartnerParams: { userId: 'user-1', jobId: 'job-1' } }, ['PartnerParams.user_id', 'userId']],
-  ['one id', { PartnerParams: { user_id: 'user-1', jobId: 'job-1' } }, ['PartnerParams.job_id', 'jobId']],
-])('callbacks.receive() says that %s were renamed', async (_what, says, [path, name]) => {
-  const body = bodyOf({ says: { PartnerParams: undefined, ...says } });
-
-  const error = await expectResponseError(receiver().receive(body), 'shape');
-
-  const message = `is named "${name}": a parser or middleware has renamed fields, so pass the body as it was sent`;
-  expect(error).toHaveProperty('issues.0', { path, message });
-});
