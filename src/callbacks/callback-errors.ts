@@ -48,3 +48,9 @@ export function createBusyError(why = 'its job has no turn within 10 seconds'): 
   const limit = { phase: 'total', timeoutMs: 10_000 } as const;
   return new HostedTimeoutError(`${why}; the callback has to be redelivered later`, limit, retryableFacts);
 }
+
+/** Creates the error for code of the caller that does not respond within ten seconds. */
+export function createStepError(of: 'replay guard' | 'signer'): HostedTimeoutError {
+  const limit = { phase: 'attempt', timeoutMs: 10_000 } as const;
+  return new HostedTimeoutError(`the ${of} did not respond within 10 seconds`, limit, retryableFacts);
+}

@@ -6,11 +6,10 @@
  */
 
 import { HostedConfigError } from '../errors/client-errors.js';
-import { callbackFacts } from './callback-errors.js';
-import { limitStep } from './limit-step.js';
+import { callbackFacts, createStepError } from './callback-errors.js';
+import { limitStep, maxStepMs } from './limit-step.js';
 import type { HandlerSettings } from './options.js';
 import type { DeliveryReports } from './reports.js';
-import { maxWaitMs } from './turns.js';
 import type { JobEvent, ReplayGuard } from './types.js';
 
 /** How often, in ms, a guard is asked again whose lease has another delivery. */
@@ -21,6 +20,8 @@ const busyMs = 500;
  */
 const minKeepMs = 30 * 24 * 60 * 60 * 1000;
 
+const timedOut = () => createStepError('replay guard');
+
 /** Creates the calls of a guard for one handler. `job` is the digest of the job's ids. */
 export function createGuardCalls(
   guard: ReplayGuard,
@@ -30,7 +31,7 @@ export function createGuardCalls(
   const keepMs = Math.max(minKeepMs, 2 * maxHintAgeMs);
   // A failure is only logged: what the service gets was decided before.
   const end = (step: () => Promise<void>, result: 'handled' | 'not handled') =>
-    limitStep(clock, 'replay guard', step).catch(() => warn(`the replay guard failed after a callback was ${result}`));
+    limitStep(clock, timedOut, step).catch(() => warn(`the replay guard failed after a callback was ${result}`));
   const forget = (job: string, version: JobEvent) => end(() => guard.forget(job, versionOf(version)), 'not handled');
 
   return {
@@ -44,14 +45,14 @@ export function createGuardCalls(
       for (;;) {
         const known = await limitStep(
           clock,
-          'replay guard',
+          timedOut,
           () => guard.begin(job, versionOf(version), leaseMs, keepMs),
           (late) => late === 'new' && forget(job, version),
         );
         if (known === 'new' || known === 'known' || known === 'older') return known;
         // If the guard returns anything else, this delivery must not hand over.
         if (known !== 'busy') throw new HostedConfigError([{ path: 'replayGuard', message: mustSay }], callbackFacts);
-        if (clock.elapsed() + busyMs > begunAt + maxWaitMs) return 'busy';
+        if (clock.elapsed() + busyMs > begunAt + maxStepMs) return 'busy';
         await clock.sleep(busyMs);
       }
     },

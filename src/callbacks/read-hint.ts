@@ -15,7 +15,7 @@ import { decodeUtf8, encodeUtf8, isBytes } from '../runtime/bytes.js';
 import { isPromise, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
-import { callbackErrors } from './callback-errors.js';
+import { callbackErrors, createStepError } from './callback-errors.js';
 import { limitStep } from './limit-step.js';
 import type { ReceiveSettings } from './options.js';
 import type { CallbackHint } from './types.js';
@@ -45,7 +45,13 @@ export async function readHint(
   const json = parseJson(decodeBody(body, maxBytes));
   if (!isRecord(json)) throw createNoObject(json, callbackErrors);
   const verifying = verifySigned(json, { signer, partnerId, now: clock.now(), maxAgeMs: maxHintAgeMs });
-  const verdict = isPromise(verifying) ? await limitStep(clock, 'signer', () => verifying) : verifying;
+  const verdict = isPromise(verifying)
+    ? await limitStep(
+        clock,
+        () => createStepError('signer'),
+        () => verifying,
+      )
+    : verifying;
   if (!verdict.isVerified) throw callbackErrors.createUnverified(verdict.reason);
   const { signedAt, timestamp } = verdict;
   if (signedAt === null) throw callbackErrors.createUnverified('malformed');

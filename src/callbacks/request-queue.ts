@@ -6,155 +6,109 @@
  * @module
  */
 
-import type { WaitingClock } from '../runtime/clock.js';
+import { durationSince, type WaitingClock } from '../runtime/clock.js';
+import { createBusyError } from './callback-errors.js';
+import type { CallbackHint } from './types.js';
 
 /** The least time, in ms, between two requests for the same job. */
 const minIntervalMs = 1_000;
 
+/** The latest date of ECMAScript, in ms since the epoch. */
+const maxDateMs = 8.64e15;
+
 export type RequestQueue = ReturnType<typeof createRequestQueue>;
 
-/** A request that waits for its place. */
-export interface PlaceInQueue {
-  /** Resolves with true when the request may be sent, and with false if it was cancelled. */
-  readonly begins: Promise<boolean>;
-  /** Lets the request also wait under another signed time, in ms since the epoch. */
-  addTime(signedMs: number): void;
-  /** Cancels the request, unless it may already be sent. */
-  cancel(): void;
-}
-
+/** A request that waits for its place, under the signed times of all its hints. */
 interface Item {
-  readonly job: string;
+  readonly hints: ReadonlySet<Pick<CallbackHint, 'signedAt'>>;
   readonly atOnce: number;
-  readonly times: Set<number>;
-  isQueued: boolean;
-  /** Queues it a second after the last request about its job, or now. */
-  queueUp(): void;
-  begin(mayBegin: boolean): void;
+  begin(): void;
+  drop(reason: Error): void;
 }
 
-export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'setTimer'>) {
+export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'sleep'>) {
   let inFlight = 0;
-  // By signed time.
-  const queue = new Map<number, Set<Item>>();
+  const queue = new Set<Item>();
   /** The signed time that had its turn last. */
   let lastTime = Number.NEGATIVE_INFINITY;
   // When the last request for a job was sent, the earliest first.
   const sentAt = new Map<string, number>();
 
-  /** The last reading of the clock. If a caller's clock fails, no time has passed, so that no request is lost. */
-  let readAt = 0;
-
-  function elapsed(): number {
-    try {
-      readAt = clock.elapsed();
-    } catch {}
-    return readAt;
-  }
-
+  // If a caller's clock fails, no time has passed, so that no request is lost.
   function waitMsOf(job: string): number {
-    return Math.ceil(Math.max(0, (sentAt.get(job) ?? Number.NEGATIVE_INFINITY) + minIntervalMs - elapsed()));
+    return sentAt.has(job) ? minIntervalMs - durationSince(sentAt.get(job), clock) : 0;
   }
 
   function remember(job: string): void {
     sentAt.delete(job);
-    sentAt.set(job, elapsed());
+    sentAt.set(job, durationSince(0, clock));
     for (const oldest of sentAt.keys()) {
       if (waitMsOf(oldest) > 0) return;
       sentAt.delete(oldest);
     }
   }
 
-  function put(item: Item, time: number): void {
-    queue.set(time, (queue.get(time) ?? new Set()).add(item));
-  }
-
-  function remove(item: Item): void {
-    // A signed time that joins later must not queue a request that may already be sent: it would take one more place.
-    item.isQueued = false;
-    for (const time of item.times) {
-      const items = queue.get(time);
-      items?.delete(item);
-      if (items?.size === 0) queue.delete(time);
-    }
-  }
-
   /**
-   * The signed time whose turn is next. They have their turns in the order of time; after the latest, the earliest is
-   * next. So a new one waits for half of the others on average. At the end of a line, it would wait for all of them.
+   * Finds the request whose turn is next. Signed times have their turns in the order of time; after the latest, the
+   * earliest is next. So a new one waits for half of the others on average. At the end of a line, it would wait for all of
+   * them.
    */
-  function nextTime(): number {
-    let earliest = Number.POSITIVE_INFINITY;
-    let later = Number.POSITIVE_INFINITY;
-    for (const time of queue.keys()) {
-      earliest = Math.min(earliest, time);
-      if (time > lastTime) later = Math.min(later, time);
+  function findNext(): { readonly item: Item; readonly time: number } | undefined {
+    let next: { readonly item: Item; readonly time: number } | undefined;
+    let nextRank = Number.POSITIVE_INFINITY;
+    for (const item of queue) {
+      if (item.hints.size === 0) {
+        queue.delete(item);
+        item.drop(createBusyError());
+      }
+      for (const { signedAt } of item.hints) {
+        const time = signedAt.getTime();
+        const rank = time > lastTime ? time : time + maxDateMs;
+        if (rank < nextRank) {
+          next = { item, time };
+          nextRank = rank;
+        }
+      }
     }
-    return Number.isFinite(later) ? later : earliest;
+    return next;
   }
 
   function beginNext(): void {
-    while (queue.size > 0) {
-      const time = nextTime();
-      const [next] = queue.get(time) ?? [];
-      if (next === undefined || inFlight >= next.atOnce) return;
-      lastTime = time;
-      remove(next);
-      // Another handler of the client may have asked for the same job meanwhile.
-      if (waitMsOf(next.job) > 0) {
-        next.queueUp();
-        continue;
-      }
-      remember(next.job);
+    for (let next = findNext(); next && inFlight < next.item.atOnce; next = findNext()) {
+      lastTime = next.time;
+      queue.delete(next.item);
       inFlight += 1;
-      next.begin(true);
+      next.item.begin();
     }
+  }
+
+  function release(): void {
+    inFlight -= 1;
+    beginNext();
   }
 
   return {
     /**
-     * Asks for a place for a request about `job`, under these signed times: it begins when fewer than `atOnce` requests
-     * are in flight. The caller calls `release` when the request has ended.
+     * Waits for a place for a request about `job`: fewer than `atOnce` requests are in flight. The caller calls `release`
+     * when the request has ended.
+     *
+     * @throws {HostedTimeoutError} when its turn comes, and no hint is left.
      */
-    enter(job: string, atOnce: number, signedTimes: Iterable<number>): PlaceInQueue {
-      const times = new Set(signedTimes);
-      const item: Item = { job, atOnce, times, isQueued: false, queueUp, begin: () => undefined };
-      const begins = new Promise<boolean>((resolve) => {
-        item.begin = resolve;
-      });
-      let cancelTimer = () => {};
-      function queueUp(): void {
+    async enter(job: string, hints: Item['hints'], atOnce: number): Promise<void> {
+      for (;;) {
         const waitMs = waitMsOf(job);
-        if (waitMs > 0) {
-          try {
-            cancelTimer = clock.setTimer(waitMs, queueUp);
-            return;
-          } catch {
-            // Without a timer, the request is sent early.
-            sentAt.delete(job);
-          }
-        }
-        item.isQueued = true;
-        for (const time of item.times) put(item, time);
-        if (inFlight < atOnce) beginNext();
+        // Without a timer, the request is sent early.
+        if (waitMs > 0) await clock.sleep(waitMs).catch(() => sentAt.delete(job));
+        await new Promise<void>((begin, drop) => {
+          queue.add({ hints, atOnce, begin, drop });
+          if (inFlight < atOnce) beginNext();
+        });
+        // Another handler of the client may have asked for the same job meanwhile.
+        if (waitMsOf(job) <= 0) break;
+        release();
       }
-      queueUp();
-      return {
-        begins,
-        addTime(signedMs) {
-          item.times.add(signedMs);
-          if (item.isQueued) put(item, signedMs);
-        },
-        cancel() {
-          cancelTimer();
-          remove(item);
-          item.begin(false);
-        },
-      };
+      remember(job);
     },
-    release(): void {
-      inFlight -= 1;
-      beginNext();
-    },
+    release,
   };
 }

@@ -6,13 +6,11 @@
  * @module
  */
 
-import { type WaitingClock, withTimeout } from '../runtime/clock.js';
+import type { WaitingClock } from '../runtime/clock.js';
 import { createBusyError } from './callback-errors.js';
-import type { PlaceInQueue, RequestQueue } from './request-queue.js';
+import { limitStep } from './limit-step.js';
+import type { RequestQueue } from './request-queue.js';
 import type { CallbackHint } from './types.js';
-
-/** How long, in ms, a delivery waits for its turn to begin, and a turn for its second request. */
-export const maxWaitMs = 10_000;
 
 /** A turn that has begun. No delivery joins it any more. */
 export interface Turn {
@@ -32,63 +30,72 @@ export interface Turn {
   letGo(): void;
 }
 
-/** A turn that deliveries can join. */
-interface WaitingTurn<Result> {
+/** A turn of a job, with the hints of the deliveries that have joined and not left it. */
+interface JobTurn<Result> {
   readonly hints: Set<CallbackHint>;
-  /** The place of its first request; null before the job's turn before this one has let go. */
-  place: PlaceInQueue | null;
+  hasBegun: boolean;
+  /** Resolves when its first request may be sent. */
   readonly begins: Promise<void>;
   readonly ends: Promise<Result>;
+  /** Resolves when the job's next turn may begin. */
+  readonly letsGo: Promise<void>;
 }
 
 /** Creates the turns of one handler. `job` is the digest of a job's ids. */
 export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, maxConfirmations: number) {
-  const waiting = new Map<string, WaitingTurn<Result>>();
-  /** Resolves when the turn that began last has let go of its job. */
-  const running = new Map<string, Promise<void>>();
+  /** The latest turn of each job. The next one waits until it lets go. */
+  const latest = new Map<string, JobTurn<Result>>();
 
-  function create(job: string, run: (turn: Turn) => Promise<Result>): WaitingTurn<Result> {
-    let begin = () => {};
-    const begins = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
+  function create(
+    job: string,
+    run: (turn: Turn) => Promise<Result>,
+    before: JobTurn<Result> | undefined,
+  ): JobTurn<Result> {
     const hints = new Set<CallbackHint>();
-    const leaveQueue = () => {
-      if (waiting.get(job) === turn) waiting.delete(job);
-      begin();
-    };
-    // If the turn fails before it begins, the next delivery takes another.
-    const turn: WaitingTurn<Result> = { hints, place: null, begins, ends: start().finally(leaveQueue) };
+    let letGo = () => {};
+    const letsGo = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const begins = begin();
+    const ends = begins.then(start).finally(() => {
+      letGo();
+      if (latest.get(job) === turn) latest.delete(job);
+    });
     // If all deliveries have left, no other code handles a rejection.
-    turn.ends.catch(() => undefined);
-    waiting.set(job, turn);
+    ends.catch(() => undefined);
+    const turn: JobTurn<Result> = { hints, hasBegun: false, begins, ends, letsGo };
+    latest.set(job, turn);
     return turn;
 
-    async function start(): Promise<Result> {
-      await running.get(job);
-      if (hints.size === 0) throw createBusyError();
-      turn.place = queue.enter(job, maxConfirmations, timesOf(hints));
-      let hasPlace = await turn.place.begins;
-      leaveQueue();
-      let letGo = () => {};
-      const held = new Promise<void>((resolve) => {
-        letGo = resolve;
-      });
-      running.set(job, held);
+    async function begin(): Promise<void> {
+      await before?.letsGo;
       try {
-        const joined = [...hints].sort((one, other) => timeOf(other) - timeOf(one));
+        if (hints.size === 0) throw createBusyError();
+        await enter();
+      } finally {
+        // If the turn fails before it begins, the next delivery takes another.
+        turn.hasBegun = true;
+      }
+    }
+
+    function enter(): Promise<void> {
+      return queue.enter(job, hints, maxConfirmations);
+    }
+
+    async function start(): Promise<Result> {
+      let hasPlace = true;
+      try {
+        const joined = [...hints].sort((one, other) => other.signedAt.getTime() - one.signedAt.getTime());
         const [hint] = joined;
-        if (!hasPlace || hint === undefined) throw createBusyError();
+        if (hint === undefined) throw createBusyError();
         return await run({ hints: joined, hint, begunAt: clock.elapsed(), ask, letGo });
       } finally {
-        letGo();
-        if (running.get(job) === held) running.delete(job);
         if (hasPlace) queue.release();
       }
 
       async function ask<T>(request: () => Promise<T>): Promise<T> {
-        if (!hasPlace) hasPlace = await enterAgain();
-        if (!hasPlace) throw createBusyError();
+        if (!hasPlace) await limitStep(clock, createBusyError, enter, queue.release);
+        hasPlace = true;
         try {
           return await request();
         } finally {
@@ -96,16 +103,6 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
           queue.release();
         }
       }
-    }
-
-    /** Waits for the place of a further request, ten seconds at most. */
-    async function enterAgain(): Promise<boolean> {
-      let place: PlaceInQueue | undefined;
-      const cancelTimer = clock.setTimer(maxWaitMs, () => place?.cancel());
-      place = queue.enter(job, maxConfirmations, timesOf(hints));
-      const mayAsk = await place.begins;
-      cancelTimer();
-      return mayAsk;
     }
   }
 
@@ -116,28 +113,17 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
      * @throws {HostedTimeoutError} when the turn cannot begin within ten seconds.
      */
     async take(job: string, hint: CallbackHint, run: (turn: Turn) => Promise<Result>): Promise<Result> {
-      const turn = waiting.get(job) ?? create(job, run);
+      const last = latest.get(job);
+      const turn = last && !last.hasBegun ? last : create(job, run, last);
       turn.hints.add(hint);
-      turn.place?.addTime(timeOf(hint));
       try {
-        await withTimeout({ clock, ms: maxWaitMs, timedOut: () => createBusyError() }, () => turn.begins);
+        await limitStep(clock, createBusyError, () => turn.begins);
       } catch (error) {
+        // A turn that all have left waits on for deliveries, and is dropped when its turn comes.
         turn.hints.delete(hint);
-        if (turn.hints.size === 0) {
-          if (waiting.get(job) === turn) waiting.delete(job);
-          turn.place?.cancel();
-        }
         throw error;
       }
       return turn.ends;
     },
   };
-}
-
-function timesOf(hints: ReadonlySet<CallbackHint>): readonly number[] {
-  return [...hints].map(timeOf);
-}
-
-function timeOf({ signedAt }: CallbackHint): number {
-  return signedAt.getTime();
 }

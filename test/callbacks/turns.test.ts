@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createRequestQueue } from '../../src/callbacks/request-queue.js';
 import { createTurns } from '../../src/callbacks/turns.js';
 import { createWaitingClock } from '../../src/runtime/clock.js';
-import { now } from '../support/fake-fetch.js';
+import { now, rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { forever, post, type Says, type Sequence, startHandler } from './deliveries.js';
 
@@ -132,33 +132,26 @@ test('handlers of one client share the places of requests, and the memory of wha
 // The queue -----------------------------------------------------------------
 
 function startQueue() {
-  const timers: { readonly at: number; run(): void }[] = [];
-  let elapsed = 0;
-  const queue = createRequestQueue({
-    elapsed: () => elapsed,
-    setTimer: (ms, run) => {
-      const timer = { at: elapsed + ms, run };
-      timers.push(timer);
-      return () => void timers.splice(timers.indexOf(timer), 1);
-    },
-  });
+  const clock = createTestClock(now);
+  const queue = createRequestQueue(createWaitingClock(clock));
   const begun: string[] = [];
   const enter = (job: string, ...times: readonly number[]) => {
-    const place = queue.enter(job, 1, times);
-    void place.begins.then((begins) => begins && begun.push(job));
-    return place;
+    const hints = new Set(times.map((time) => ({ signedAt: new Date(time) })));
+    const place = queue.enter(job, hints, 1).then(() => void begun.push(job));
+    place.catch(() => undefined);
+    return { hints, place };
   };
-  /** Ends the request that runs, and returns all that have begun. */
-  const release = async () => {
-    queue.release();
-    await Promise.resolve();
+  /** Lets so many ms pass, and returns the requests that have begun. */
+  const advance = async (ms = 0) => {
+    await clock.advance(ms);
     return begun.splice(0).join();
   };
-  const advance = (ms: number) => {
-    elapsed += ms;
-    for (const { run } of timers.splice(0)) run();
+  /** Ends the request that runs, and returns all that have begun. */
+  const release = () => {
+    queue.release();
+    return advance();
   };
-  return { enter, release, advance, timers };
+  return { enter, release, advance };
 }
 
 test('signed times take turns, so a flood under some delays a genuine callback by its share only', async () => {
@@ -177,7 +170,7 @@ test('a request waits under each of its signed times, also under one that joins,
   const { enter, release } = startQueue();
   enter('running', 0);
   for (const at of ['a', 'b', 'c']) enter(`1${at}`, 1);
-  enter('joined', 1).addTime(2);
+  enter('joined', 1).hints.add({ signedAt: new Date(2) });
 
   const order = [];
   for (let count = 0; count < 5; count++) order.push(await release());
@@ -185,28 +178,15 @@ test('a request waits under each of its signed times, also under one that joins,
   expect(order).toEqual(['running,1a', 'joined', '1b', '1c', '']);
 });
 
-test('a signed time that joins a request which may already be sent takes no further place', async () => {
+test('a request that all deliveries have left takes no place', async () => {
   const { enter, release } = startQueue();
-  const place = enter('first', 1);
-  place.addTime(2);
-  enter('second', 3);
-
-  expect([await release(), await release()]).toEqual(['first,second', '']);
-  enter('third', 4);
-  expect(await release()).toBe('third');
-});
-
-test('a request that is cancelled takes no place, and leaves no timer', async () => {
-  const { enter, release, timers } = startQueue();
   enter('first', 1);
-  const queued = enter('second', 1);
-  const early = enter('first', 1);
-  expect(timers).toHaveLength(1);
-  queued.cancel();
-  early.cancel();
+  const second = enter('second', 1);
+  enter('third', 1);
+  second.hints.clear();
 
-  expect([await queued.begins, await early.begins, timers.length]).toEqual([false, false, 0]);
-  expect(await release()).toBe('first');
+  expect([await release(), await release()]).toEqual(['first,third', '']);
+  expect(await rejection(second.place)).toMatchObject({ code: 'timeout' });
 });
 
 test('two requests about one job are a second apart', async () => {
@@ -215,10 +195,8 @@ test('two requests about one job are a second apart', async () => {
   enter('job', 1);
 
   expect(await release()).toBe('job');
-  advance(999);
-  expect(await release()).toBe('');
-  advance(1);
-  expect(await release()).toBe('job');
+  expect(await advance(999)).toBe('');
+  expect(await advance(1)).toBe('job');
 });
 
 test('two requests about one job that wait for a place are sent a second apart, whichever handler asks', async () => {
@@ -226,7 +204,7 @@ test('two requests about one job that wait for a place are sent a second apart, 
   const queue = createRequestQueue(createWaitingClock(clock));
   const sent: number[] = [];
   const ask = async (job: string) => {
-    await queue.enter(job, 1, [now]).begins;
+    await queue.enter(job, new Set([{ signedAt: new Date(now) }]), 1);
     sent.push(clock.now() - now);
     await clock.sleep?.(100);
     queue.release();
@@ -243,7 +221,7 @@ test('after a turn that could not wait for a place, the next delivery takes anot
   const clock = createWaitingClock(createTestClock(now));
   const queue = createRequestQueue(clock);
   let fails = true;
-  const enter: typeof queue.enter = (...given) => {
+  const enter: typeof queue.enter = async (...given) => {
     if (fails) throw new Error('the clock failed');
     return queue.enter(...given);
   };
