@@ -5,8 +5,15 @@
  */
 
 import { createVerifyError, type ReadingErrors } from '../call/response.js';
-import { HostedResponseError, HostedSignatureError, HostedTimeoutError } from '../errors/client-errors.js';
+import {
+  HostedPollTimeoutError,
+  HostedResponseError,
+  HostedSignatureError,
+  HostedTimeoutError,
+} from '../errors/client-errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
+import type { JobRef, PendingJob } from '../jobs/types.js';
+import { assumedSettlingMs } from '../protocol/assumptions.js';
 
 /** The facts that all errors about a received callback have. */
 export const callbackFacts = {
@@ -53,4 +60,11 @@ export function createBusyError(why = 'its job has no turn within 10 seconds'): 
 export function createStepError(of: 'replay guard' | 'signer'): HostedTimeoutError {
   const limit = { phase: 'attempt', timeoutMs: 10_000 } as const;
   return new HostedTimeoutError(`the ${of} did not respond within 10 seconds`, limit, retryableFacts);
+}
+
+/** Creates the error for a callback that is marked as final although its job stays pending. */
+export function createPendingError({ userId, jobId }: JobRef, lastStatus: PendingJob): HostedPollTimeoutError {
+  const wait = { job: { userId, jobId }, lastStatus, elapsedMs: assumedSettlingMs };
+  const facts = { ...retryableFacts, operation: 'jobs.status', attempts: 2 } as const;
+  return new HostedPollTimeoutError('it is marked as final, but the job is still pending', wait, facts);
 }

@@ -5,11 +5,10 @@
  * @module
  */
 
-import { onceItSucceeds, type StartedClient } from '../call/call.js';
+import type { StartedClient } from '../call/call.js';
 import {
   HostedConfigError,
   HostedConnectionError,
-  HostedPollTimeoutError,
   HostedResponseError,
   HostedSignatureError,
   HostedTimeoutError,
@@ -17,13 +16,13 @@ import {
 } from '../errors/client-errors.js';
 import { ignoreErrors, type Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
-import type { JobRef, JobStatus, PendingJob } from '../jobs/types.js';
+import type { JobRef, JobStatus } from '../jobs/types.js';
 import { resultsOf } from '../jobs/version.js';
-import { assumedRedeliverySeconds, assumedSettlingMs } from '../protocol/assumptions.js';
+import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
 import { createPlatformClock, durationSince } from '../runtime/clock.js';
 import { hasMethods, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
 import { createAdmission } from './admission.js';
-import { callbackFacts, createBusyError, createLimitError } from './callback-errors.js';
+import { callbackFacts, createBusyError, createLimitError, createPendingError } from './callback-errors.js';
 import { againAfterMs, answersHint, createEvent, createOldError, digestOfJob, isTooOld } from './confirm.js';
 import { createGuardCalls } from './guard.js';
 import { createIntake } from './intake.js';
@@ -73,10 +72,7 @@ export function createHandler(
   settings: HandlerSettings,
   { open, unstarted }: { readonly open: () => Receiver; readonly unstarted: Telemetry },
 ): CallbackHandler {
-  const start = onceItSucceeds(() => {
-    const receiver = open();
-    return { reports: receiver.reports, deliver: createDelivery(settings, receiver) };
-  });
+  let deliver: ReturnType<typeof createDelivery> | undefined;
   return async (request: Request, other?: unknown) => {
     const isWeb = isWebRequest(request);
     const report = await traceDelivery(() => receive(isWeb ? request : null));
@@ -88,11 +84,12 @@ export function createHandler(
     let startedAt: number | undefined;
     let result: DeliveryResult;
     try {
-      const started = start();
-      reports = started.reports;
+      const receiver = open();
+      reports = receiver.reports;
       // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
       startedAt = reports.clock.elapsed();
-      result = await started.deliver(request);
+      deliver ??= createDelivery(settings, receiver);
+      result = await deliver(request);
     } catch (error) {
       // Without reports, the client has not started.
       reports ??= createDeliveryReports(unstarted, createPlatformClock());
@@ -103,13 +100,9 @@ export function createHandler(
   }
 }
 
-/** What a turn comes to, for all deliveries that have joined it. */
+/** What a turn comes to, for the deliveries that have joined it. */
 interface TurnResult {
-  readonly result: DeliveryResult;
-  /** What the status says; null if there is none. */
-  readonly event: JobEvent | null;
-  /** The status, if the job is still pending. */
-  readonly pending: PendingJob | null;
+  resultOf(hint: CallbackHint): DeliveryResult;
   /** Whether the status may lag behind the deliveries, so that another one may change the result. */
   readonly mayLag: boolean;
 }
@@ -126,8 +119,12 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
     if (request === null) return createFailure('read', 500, 'config', createNotWrappedError());
     if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
     // 1. Read, and 2. verify.
-    const verify = (bytes: Uint8Array) => readHint(bytes, settings, client).catch(toVerifyFailure);
-    const signed = await intake.read(request, settings, verify).catch(toReadFailure);
+    let phase: 'read' | 'verify' = 'read';
+    const verify = (bytes: Uint8Array) => {
+      phase = 'verify';
+      return readHint(bytes, settings, client);
+    };
+    const signed = await intake.read(request, settings, verify).catch((error) => toFailure(phase, error));
     if (isFailure(signed)) return signed;
     const { hint } = signed;
     if (storeHint) return store(hint, storeHint);
@@ -137,11 +134,8 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
     if (leave === null) return createFailure('guard', 503, 'limit', createLimitError(), hint);
     try {
       // 4. Take the job's turn. The turn does the other steps.
-      const { result, event, pending } = await turns.take(job, hint, (turn) => runTurn(job, turn));
-      if (isFailure(result)) return { ...result, event: result.event ?? hint };
-      // The status answers others that have joined.
-      if (event && isTooOld(event, hint, client)) return createFailure('confirm', 503, 'stale', createOldError(), hint);
-      return pending && hint.isFinal ? createPendingFailure(hint, pending) : result;
+      const { resultOf } = await turns.take(job, hint, (turn) => runTurn(job, turn));
+      return resultOf(hint);
     } catch (error) {
       return createFailure('guard', 503, 'busy', error, hint);
     } finally {
@@ -165,18 +159,27 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
       // 6. Compare, with what the deliveries say, and then with what was handed over.
       const event = await createEvent(status, client);
       const pending = status.complete ? null : status;
-      const old = hints.filter((each) => isTooOld(event, each, client));
-      if (old.length === hints.length) return fail('confirm', 'stale', createOldError(), 'may lag');
-      const isEarly = old.length > 0 || (pending !== null && hints.some(({ isFinal }) => isFinal));
-      const mayLag = isEarly && request === 'first';
-      if (mayLag || (pending && resultsOf(pending).length === 0)) return { result: repeat, event, pending, mayLag };
+      const isOld = (each: CallbackHint) => isTooOld(event, each, client);
+      // What answers one delivery may not answer another.
+      const finish = (result: DeliveryResult, mayLag = false): TurnResult => ({
+        resultOf(each) {
+          if (isFailure(result)) return result;
+          if (isOld(each)) return createFailure('confirm', 503, 'stale', createOldError(), each);
+          if (!pending || !each.isFinal) return result;
+          return createFailure('confirm', 503, 'pending', createPendingError(each, pending), each);
+        },
+        mayLag,
+      });
+      const isEarly = hints.some((each) => isOld(each) || (pending && each.isFinal));
+      if (hints.every(isOld) || (isEarly && request === 'first')) return finish(repeat, true);
+      if (pending && resultsOf(pending).length === 0) return finish(repeat);
       phase = 'guard';
       const begun = await guard.begin(job, event, turn.begunAt);
-      if (begun === 'known') return { result: repeat, event, pending, mayLag: !answersHint(event, hint, client) };
-      if (begun === 'older') return fail('confirm', 'older', createOldError(wasReplaced), 'may lag');
+      if (begun === 'known') return finish(repeat, !answersHint(event, hint, client));
+      if (begun === 'older') return fail('confirm', 'older', createOldError(wasReplaced), true);
       if (begun === 'busy') return fail('guard', 'busy', createBusyError('another process is handling its job'));
       // 7. Hand over.
-      return { result: await handOver(job, event, status, turn), event, pending, mayLag: false };
+      return finish(await handOver(job, event, status, turn));
     } catch (error) {
       return fail(phase, phase === 'guard' ? 'guard' : codeOf(error), error);
     }
@@ -203,8 +206,8 @@ const repeat: DeliveryResult = { status: 200, result: 'repeat' };
 const wasReplaced = 'it is older than what was handed over';
 
 /** The result of a turn that has to be tried again when the service redelivers. */
-function fail(phase: 'confirm' | 'guard', reason: string, error: unknown, lag?: 'may lag'): TurnResult {
-  return { result: createFailure(phase, 503, reason, error), event: null, pending: null, mayLag: lag !== undefined };
+function fail(phase: 'confirm' | 'guard', reason: string, error: unknown, mayLag = false): TurnResult {
+  return { resultOf: (hint) => createFailure(phase, 503, reason, error, hint), mayLag };
 }
 
 /** Stores a hint for a tracker. */
@@ -217,21 +220,19 @@ async function store(hint: CallbackHint, storeHint: StoreHint): Promise<Delivery
   }
 }
 
-function toReadFailure(error: unknown): DeliveryFailure {
-  if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
+function toFailure(phase: 'read' | 'verify', error: unknown): DeliveryFailure {
+  if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
   if (error instanceof HostedResponseError) {
-    return error.retryable ? createFailure('read', 503, 'full', error) : createFailure('read', 413, 'too_large', error);
+    const { retryable, reason } = error;
+    if (retryable) return createFailure('read', 503, 'full', error);
+    return createFailure('read', reason === 'too_large' ? 413 : 400, reason, error);
   }
+  // The callback is not the cause: the signer failed.
+  if (phase === 'verify') return createFailure('verify', 503, codeOf(error), error);
+  if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
   // The callback is not the cause: the connection broke, or a framework has already read the body.
   const broken = new HostedConnectionError(bodyBroken, callbackFacts);
   return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
-}
-
-function toVerifyFailure(error: unknown): DeliveryFailure {
-  if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
-  if (error instanceof HostedResponseError) return createFailure('read', 400, error.reason, error);
-  // The callback is not the cause: the signer failed.
-  return createFailure('verify', 503, codeOf(error), error);
 }
 
 const bodyBroken =
@@ -276,18 +277,6 @@ function createMethodError({ method }: Request): HostedResponseError {
   const by = /^[A-Z]{1,7}$/.test(method) ? method : 'another method';
   const why = `it was sent with ${by}, but callbacks are sent with POST: give this handler the POST requests of its route`;
   return new HostedResponseError('malformed', [], callbackFacts, null, why);
-}
-
-function createPendingFailure(hint: CallbackHint, lastStatus: PendingJob): DeliveryFailure {
-  const why = 'it is marked as final, but the job is still pending';
-  const { userId, jobId } = hint;
-  const facts = { ...callbackFacts, operation: 'jobs.status', attempts: 2, retryable: true } as const;
-  const error = new HostedPollTimeoutError(
-    why,
-    { job: { userId, jobId }, lastStatus, elapsedMs: assumedSettlingMs },
-    facts,
-  );
-  return createFailure('confirm', 503, 'pending', error, hint);
 }
 
 function respond({ status, result, reason }: CallbackReport): Response {
