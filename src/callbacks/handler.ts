@@ -6,41 +6,31 @@
  */
 
 import type { StartedClient } from '../call/call.js';
-import {
-  HostedConfigError,
-  HostedConnectionError,
-  HostedResponseError,
-  HostedSignatureError,
-  HostedTimeoutError,
-  isHostedError,
-} from '../errors/client-errors.js';
-import { ignoreErrors, type Telemetry } from '../events.js';
+import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { resultsOf } from '../jobs/version.js';
-import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
 import { createPlatformClock, durationSince } from '../runtime/clock.js';
-import { hasMethods, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
 import { createAdmission } from './admission.js';
-import { callbackFacts, createBusyError, createLimitError, createPendingError } from './callback-errors.js';
+import { createBusyError, createLimitError, createPendingError } from './callback-errors.js';
 import { againAfterMs, answersHint, createEvent, createOldError, digestOfJob, isTooOld } from './confirm.js';
 import { createGuardCalls } from './guard.js';
 import { createIntake } from './intake.js';
 import { createMemoryGuard } from './memory-guard.js';
-import type { HandlerSettings, StoreHint } from './options.js';
+import type { HandlerSettings } from './options.js';
 import { readHint } from './read-hint.js';
 import {
   type CallbackReport,
   codeOf,
   createDeliveryReports,
   createFailure,
-  type DeliveryFailure,
   type DeliveryReports,
   type DeliveryResult,
   isFailure,
   traceDelivery,
 } from './reports.js';
 import { createRequestQueue } from './request-queue.js';
+import { isWebRequest, refuseRequest, respond, respondNotWrapped, toFailure } from './responses.js';
 import { createTurns, type Turn } from './turns.js';
 import type { CallbackHandler, CallbackHint, JobEvent } from './types.js';
 
@@ -74,12 +64,11 @@ export function createHandler(
 ): CallbackHandler {
   let deliver: ReturnType<typeof createDelivery> | undefined;
   return async (request: Request, other?: unknown) => {
-    const isWeb = isWebRequest(request);
-    const report = await traceDelivery(() => receive(isWeb ? request : null));
-    return isWeb ? respond(report) : respondNotWrapped(other, report.status);
+    const report = await traceDelivery(() => receive(request));
+    return isWebRequest(request) ? respond(report) : respondNotWrapped(other, report.status);
   };
 
-  async function receive(request: Request | null): Promise<CallbackReport> {
+  async function receive(request: Request): Promise<CallbackReport> {
     let reports: DeliveryReports | undefined;
     let startedAt: number | undefined;
     let result: DeliveryResult;
@@ -115,9 +104,9 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
   const guard = createGuardCalls(settings.replayGuard ?? receiver.memory, settings, reports);
   const turns = createTurns<TurnResult>(clock, requests, settings.maxConfirmations);
 
-  return async (request: Request | null): Promise<DeliveryResult> => {
-    if (request === null) return createFailure('read', 500, 'config', createNotWrappedError());
-    if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
+  return async (request: Request): Promise<DeliveryResult> => {
+    const refused = refuseRequest(request);
+    if (refused) return refused;
     // 1. Read, and 2. verify.
     let phase: 'read' | 'verify' = 'read';
     const verify = (bytes: Uint8Array) => {
@@ -127,7 +116,10 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
     const signed = await intake.read(request, settings, verify).catch((error) => toFailure(phase, error));
     if (isFailure(signed)) return signed;
     const { hint } = signed;
-    if (storeHint) return store(hint, storeHint);
+    if (storeHint) {
+      const failToStore = (error: unknown) => createFailure('guard', 503, codeOf(error), error, hint);
+      return storeHint(hint).then(() => accepted, failToStore);
+    }
     // 3. Admit.
     const job = await digestOfJob(hint, client);
     const leave = admit(signed, job, settings.maxJobsPerSignature);
@@ -198,90 +190,15 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
       cancelTimer();
     }
     await guard.commit(job, event);
-    return { status: 200, result: 'accepted' };
+    return accepted;
   }
 }
 
+const accepted: DeliveryResult = { status: 200, result: 'accepted' };
 const repeat: DeliveryResult = { status: 200, result: 'repeat' };
 const wasReplaced = 'it is older than what was handed over';
 
 /** The result of a turn that has to be tried again when the service redelivers. */
 function fail(phase: 'confirm' | 'guard', reason: string, error: unknown, mayLag = false): TurnResult {
   return { resultOf: (hint) => createFailure(phase, 503, reason, error, hint), mayLag };
-}
-
-/** Stores a hint for a tracker. */
-async function store(hint: CallbackHint, storeHint: StoreHint): Promise<DeliveryResult> {
-  try {
-    await storeHint(hint);
-    return { status: 200, result: 'accepted' };
-  } catch (error) {
-    return createFailure('guard', 503, codeOf(error), error, hint);
-  }
-}
-
-function toFailure(phase: 'read' | 'verify', error: unknown): DeliveryFailure {
-  if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
-  if (error instanceof HostedResponseError) {
-    const { retryable, reason } = error;
-    if (retryable) return createFailure('read', 503, 'full', error);
-    return createFailure('read', reason === 'too_large' ? 413 : 400, reason, error);
-  }
-  // The callback is not the cause: the signer failed.
-  if (phase === 'verify') return createFailure('verify', 503, codeOf(error), error);
-  if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
-  // The callback is not the cause: the connection broke, or a framework has already read the body.
-  const broken = new HostedConnectionError(bodyBroken, callbackFacts);
-  return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
-}
-
-const bodyBroken =
-  'its body was cut off, or had already been read: do not let a parser read the request before the handler';
-
-/** Whether a value is a web-standard request, unlike the requests of `node:http` and the events of Lambda. */
-function isWebRequest(request: unknown): boolean {
-  try {
-    // The event of h3 has web-standard headers, too.
-    return hasMethods(request, 'text') && hasMethods(readProperty(request, 'headers'), 'get');
-  } catch {
-    return false;
-  }
-}
-
-const isNotWrapped =
-  'must get a web-standard request: for Express, Fastify and the server of Node, wrap it in nodeHandler(…) of hosted-client/node; for Lambda, in lambdaHandler(…); for Nuxt and h3, pass it toWebRequest(event), or event.req of h3 2';
-
-function createNotWrappedError(): HostedConfigError {
-  return new HostedConfigError([{ path: 'handler', message: isNotWrapped }], callbackFacts);
-}
-
-/**
- * Returns a response that names the missing adapter. It also ends the response of `node:http` with it, because most of
- * its frameworks do not send what a handler returns.
- */
-function respondNotWrapped(given: unknown, status: number): Response {
-  const text = `The handler of callbacks ${isNotWrapped}`;
-  const headers = { 'content-type': 'text/plain; charset=utf-8' };
-  // Other code may have responded already.
-  ignoreErrors(() => {
-    const { writeHead, end } = Object(given);
-    if (typeof writeHead !== 'function' || typeof end !== 'function') return;
-    Reflect.apply(writeHead, given, [status, headers]);
-    Reflect.apply(end, given, [text]);
-  });
-  return new Response(text, { status, headers });
-}
-
-function createMethodError({ method }: Request): HostedResponseError {
-  // Anyone can send any text as the method, so the message shows only a short word in capitals.
-  const by = /^[A-Z]{1,7}$/.test(method) ? method : 'another method';
-  const why = `it was sent with ${by}, but callbacks are sent with POST: give this handler the POST requests of its route`;
-  return new HostedResponseError('malformed', [], callbackFacts, null, why);
-}
-
-function respond({ status, result, reason }: CallbackReport): Response {
-  const headers: Record<string, string> = { 'content-type': 'text/plain' };
-  if (status === 405) headers.allow = 'POST';
-  if (status === 503) headers['retry-after'] = String(assumedRedeliverySeconds);
-  return new Response(reason ?? result, { ...shadowPollution(), status, headers });
 }
