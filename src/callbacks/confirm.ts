@@ -12,11 +12,17 @@ import { assumedMaxHintLeadMs, assumedSettlingMs } from '../protocol/assumptions
 import { digestOf } from '../runtime/sha256.js';
 import type { Settings } from '../settings.js';
 import { callbackFacts } from './callback-errors.js';
-import type { CallbackHint, JobEvent } from './types.js';
+import type { JobEvent } from './types.js';
 
-/** The digest of a job's ids, its partner and its environment. */
-export function digestOfJob({ userId, jobId }: JobRef, { environment, partnerId }: Settings): Promise<string> {
-  return digestOf([environment, partnerId, userId, jobId]);
+type Signed = Pick<JobEvent, 'signedAt'>;
+
+/** The digest of a job's ids, its partner and its environment, and of what else is given. */
+export function digestOfJob(
+  { userId, jobId }: JobRef,
+  { environment, partnerId }: Settings,
+  ...others: readonly string[]
+): Promise<string> {
+  return digestOf([environment, partnerId, userId, jobId, ...others]);
 }
 
 /**
@@ -24,43 +30,30 @@ export function digestOfJob({ userId, jobId }: JobRef, { environment, partnerId 
  *
  * @throws {HostedSignatureError} when the status has no readable signed time.
  */
-export async function createEvent(status: JobStatus, { environment, partnerId }: Settings): Promise<JobEvent> {
+export async function createEvent(status: JobStatus, settings: Settings): Promise<JobEvent> {
   const { userId, jobId, signedAt } = status;
   if (signedAt === null) throw new HostedSignatureError('malformed', confirmFacts, 'the status of its job has no date');
-  const id = await digestOf([environment, partnerId, userId, jobId, await versionOf(status)]);
+  const id = await digestOfJob(status, settings, await versionOf(status));
   return { id, userId, jobId, linkId: linkIdOf(status), signedAt };
 }
 
 /** Whether a status was signed too long before a hint to answer it. */
-export function isTooOld(
-  { signedAt }: Pick<JobEvent, 'signedAt'>,
-  { signedAt: hintedAt }: Pick<CallbackHint, 'signedAt'>,
-  { wire }: Settings,
-): boolean {
+export function isTooOld({ signedAt }: Signed, hint: Signed, { wire }: Settings): boolean {
   // If the service repeats our own timestamp, both times are from different clocks.
-  return !wire.echoesTimestamp && signedAt.getTime() < hintedAt.getTime() - assumedMaxHintLeadMs;
-}
-
-/** How much later than its signed time a hint may have been signed: the service may cut its times off at the second. */
-function cutOffMs({ signedAt }: CallbackHint): number {
-  return signedAt.getTime() % 1_000 === 0 ? 999 : 0;
+  return !wire.echoesTimestamp && signedAt.getTime() < hint.signedAt.getTime() - assumedMaxHintLeadMs;
 }
 
 /**
- * How long to wait, in ms, before the status is asked for again: so long that a change between the two was signed more than
- * two seconds after the first.
+ * How long after the signed time of a hint, in ms, a status shows all that it is a hint of. The service may cut its times
+ * off at the second, and the content of a status may lag behind its signature.
  */
-export function againAfterMs(hint: CallbackHint): number {
-  return assumedSettlingMs + cutOffMs(hint) + 1;
+export function settlingMs({ signedAt }: Signed): number {
+  return assumedSettlingMs + (signedAt.getTime() % 1_000 === 0 ? 999 : 0);
 }
 
-/**
- * Whether a status that was handed over before answers a hint. Its content may lag behind its signature, so it does only
- * if it was signed some time after the hint.
- */
-export function answersHint({ signedAt }: Pick<JobEvent, 'signedAt'>, hint: CallbackHint, { wire }: Settings): boolean {
-  const latest = hint.signedAt.getTime() + cutOffMs(hint);
-  return !wire.echoesTimestamp && signedAt.getTime() >= latest + assumedSettlingMs;
+/** Whether a status that was handed over before answers a hint. */
+export function answersHint({ signedAt }: Signed, hint: Signed, { wire }: Settings): boolean {
+  return !wire.echoesTimestamp && signedAt.getTime() >= hint.signedAt.getTime() + settlingMs(hint);
 }
 
 /**
@@ -69,7 +62,7 @@ export function answersHint({ signedAt }: Pick<JobEvent, 'signedAt'>, hint: Call
  * @throws {HostedSignatureError} when the second one, too, is too old.
  */
 export async function confirmHint(
-  hint: Pick<CallbackHint, 'signedAt'>,
+  hint: Signed,
   ask: () => Promise<JobStatus>,
   settings: Settings,
   signal: AbortSignal | undefined,

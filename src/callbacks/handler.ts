@@ -13,7 +13,7 @@ import { resultsOf } from '../jobs/version.js';
 import { createPlatformClock, durationSince } from '../runtime/clock.js';
 import { createAdmission } from './admission.js';
 import { createBusyError, createLimitError, createPendingError } from './callback-errors.js';
-import { againAfterMs, answersHint, createEvent, createOldError, digestOfJob, isTooOld } from './confirm.js';
+import { answersHint, createEvent, createOldError, digestOfJob, isTooOld, settlingMs } from './confirm.js';
 import { createGuardCalls } from './guard.js';
 import { createIntake } from './intake.js';
 import { createMemoryGuard } from './memory-guard.js';
@@ -138,7 +138,8 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
   async function runTurn(job: string, turn: Turn): Promise<TurnResult> {
     const first = await confirm(job, turn, 'first');
     if (!first.mayLag) return first;
-    await clock.sleep(againAfterMs(turn.hint));
+    // A change between the two is signed more than two seconds after the first.
+    await clock.sleep(settlingMs(turn.hint) + 1);
     return confirm(job, turn, 'second');
   }
 

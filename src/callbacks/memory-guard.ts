@@ -8,31 +8,27 @@ import { assumedSettlingMs } from '../protocol/assumptions.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import type { ReplayGuard } from './types.js';
 
-/** The version of a job. */
-interface HandedOver {
-  id: string;
-  signedAt: number;
-  isCommitted: boolean;
-  /** By the monotonic clock, so that setting the time of day does not change it. */
-  leaseEndsAt: number;
-}
-
 /**
  * Creates a replay guard for one process. It remembers `maxJobs` jobs (about 4 MB for 10,000), and more only while
  * leases run. Each call looks at only a few jobs: many callbacks must not make the guard slow.
  */
 export function createMemoryGuard({ elapsed }: Pick<WaitingClock, 'elapsed'>, maxJobs = 10_000): ReplayGuard {
-  /** The jobs by their keys, the least recently used first. */
-  const jobs = new Map<string, HandedOver>();
+  /**
+   * The versions of jobs, the least recently used first. Leases are counted by the monotonic clock, so that setting the
+   * time of day does not change them.
+   */
+  const jobs = new Map<string, { id: string; signedAt: number; isCommitted: boolean; leaseEndsAt: number }>();
   // One iterator for ever, because it passes only jobs that are deleted then. Each new one would pass their places again.
   const oldest = jobs.entries();
 
-  /** Ends the lease of a version, unless the job has another one by now. */
-  function endLease(key: string, id: string, isCommitted: boolean): void {
-    const job = jobs.get(key);
-    if (job?.id !== id) return;
-    job.isCommitted ||= isCommitted;
-    job.leaseEndsAt = Number.NEGATIVE_INFINITY;
+  /** Creates a function that ends the lease of a version, unless the job has another one by now. */
+  function endLease(isCommitted: boolean): ReplayGuard['commit'] {
+    return async (key, { id }) => {
+      const job = jobs.get(key);
+      if (job?.id !== id) return;
+      job.isCommitted ||= isCommitted;
+      job.leaseEndsAt = Number.NEGATIVE_INFINITY;
+    };
   }
 
   /** Forgets the least recently used jobs. A job whose lease runs is in use. */
@@ -61,18 +57,11 @@ export function createMemoryGuard({ elapsed }: Pick<WaitingClock, 'elapsed'>, ma
       if (job.leaseEndsAt > now) return 'busy';
       if (isOwn && job.isCommitted) return 'known';
       if (isOlder) return 'older';
-      job.id = id;
-      job.signedAt = signedAt;
-      job.isCommitted = false;
-      job.leaseEndsAt = now + leaseMs;
+      jobs.set(key, { id, signedAt, isCommitted: false, leaseEndsAt: now + leaseMs });
       makeRoom();
       return 'new';
     },
-    async commit(key, { id }) {
-      endLease(key, id, true);
-    },
-    async forget(key, { id }) {
-      endLease(key, id, false);
-    },
+    commit: endLease(true),
+    forget: endLease(false),
   };
 }

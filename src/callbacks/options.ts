@@ -16,16 +16,14 @@ import type { CallbackHint, HandlerOptions, ReceiveOptions, ReplayGuard } from '
 /** The settings that `receive` and handlers share. */
 export type ReceiveSettings = Readonly<Required<ReceiveOptions>>;
 
-export interface HandlerSettings extends ReceiveSettings {
-  readonly bodyTimeoutMs: number;
-  readonly leaseMs: number;
-  readonly maxConfirmations: number;
+export interface HandlerSettings
+  extends ReceiveSettings,
+    Readonly<Required<Pick<HandlerOptions, 'bodyTimeoutMs' | 'leaseMs' | 'maxConfirmations' | 'onEvent'>>>,
+    Readonly<Record<'onError', HandlerOptions['onError']>> {
   /** If undefined, the limit depends on whether the signed time is written in seconds or milliseconds. */
   readonly maxJobsPerSignature: number | undefined;
   /** If undefined, the client's own memory is the guard. */
   readonly replayGuard: ReplayGuard | undefined;
-  readonly onError: HandlerOptions['onError'];
-  readonly onEvent: HandlerOptions['onEvent'];
   /** Stores a hint in place of confirming it. Undefined but in the handler of a tracker. */
   readonly storeHint: StoreHint | undefined;
 }
@@ -97,7 +95,7 @@ function gone(instead: string) {
  * @throws {HostedValidationError} with every problem.
  */
 export function readReceiveOptions(options: ReceiveOptions | undefined): ReceiveSettings {
-  return { ...receiveDefaults, ...withoutUndefined(checkGiven(receiveOptions, options)) };
+  return { ...receiveDefaults, ...withoutUndefined(checkGiven(receiveOptions, options ?? {})) };
 }
 
 const hintInput = looseInputObject(
@@ -118,9 +116,8 @@ const hintInput = looseInputObject(
  * @throws {HostedValidationError} with every problem.
  */
 export function checkHint(hint: unknown): Pick<CallbackHint, 'userId' | 'jobId' | 'signedAt'> {
-  const { data, issues } = check(hintInput, hint);
-  if (!data) throw new HostedValidationError(issues, { task: 'confirm a callback' });
-  return { ...data, signedAt: new Date(Number(data.signedAt)) };
+  const given = checkGiven(hintInput, hint, 'confirm a callback');
+  return { ...given, signedAt: new Date(Number(given.signedAt)) };
 }
 
 /**
@@ -130,7 +127,7 @@ export function checkHint(hint: unknown): Pick<CallbackHint, 'userId' | 'jobId' 
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
 export function readHandlerOptions(options: HandlerOptions): HandlerSettings {
-  const { onEvent, ...others } = checkGiven(handlerOptions, options);
+  const { onEvent, ...others } = checkGiven(handlerOptions, options ?? {});
   const store: unknown = Object.hasOwn(Object(options), storeHint) ? Object(options)[storeHint] : undefined;
   if (!isFunction(onEvent) && !isFunction(store)) {
     throw new HostedConfigError([{ path: 'onEvent', message: 'must be a function' }], { task: 'receive a callback' });
@@ -143,9 +140,9 @@ export function readHandlerOptions(options: HandlerOptions): HandlerSettings {
   };
 }
 
-function checkGiven<T extends object>(schema: z.ZodMiniType<T>, options: object | null | undefined): T {
-  const { data, issues } = check(schema, options ?? Object.create(null));
-  if (!data) throw new HostedValidationError(issues, { task: 'receive a callback' });
+function checkGiven<T extends object>(schema: z.ZodMiniType<T>, given: unknown, task = 'receive a callback'): T {
+  const { data, issues } = check(schema, given);
+  if (!data) throw new HostedValidationError(issues, { task });
   return data;
 }
 

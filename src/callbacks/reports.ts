@@ -17,6 +17,7 @@ export type DeliveryFailure = Parameters<NonNullable<HandlerOptions['onError']>>
   /** A short code for metrics. It contains nothing from the callback. */
   readonly reason: string;
   readonly error: unknown;
+  readonly result: 'refused' | 'failed';
 };
 
 export type DeliveryResult = DeliveryFailure | { readonly status: 200; readonly result: 'accepted' | 'repeat' };
@@ -37,7 +38,7 @@ export function createFailure(
   error: unknown,
   event: DeliveryFailure['event'] = null,
 ): DeliveryFailure {
-  return { phase, status, reason, error, event };
+  return { phase, status, reason, error, event, result: status < 500 ? 'refused' : 'failed' };
 }
 
 /** The code of an error, for metrics. */
@@ -58,12 +59,6 @@ export function createDeliveryReports({ report, warn }: Telemetry, clock: Waitin
   let quietUntil = Number.NEGATIVE_INFINITY;
   let latest = '';
 
-  // Rejections are only counted. If each rejection had a log line, anyone could fill the log.
-  function countRejection({ status, error }: DeliveryFailure): void {
-    rejected.set(status, (rejected.get(status) ?? 0) + 1);
-    latest = isHostedError(error) ? `; the latest: ${error.message}` : '';
-  }
-
   function logRejections(): void {
     if (rejected.size === 0 || clock.elapsed() < quietUntil) return;
     const total = [...rejected.values()].reduce((sum, times) => sum + times, 0);
@@ -83,17 +78,19 @@ export function createDeliveryReports({ report, warn }: Telemetry, clock: Waitin
      * same.
      */
     report(outcome: DeliveryResult, durationMs: number, onError: HandlerOptions['onError']): CallbackReport {
-      const { status } = outcome;
-      const failure = isFailure(outcome) ? outcome : null;
-      const result = isFailure(outcome) ? (status < 500 ? 'refused' : 'failed') : outcome.result;
-      const event: CallbackReport = { type: 'callback', result, reason: failure?.reason ?? null, status, durationMs };
+      const { status, result } = outcome;
+      const reason = isFailure(outcome) ? outcome.reason : null;
+      const event: CallbackReport = { type: 'callback', result, reason, status, durationMs };
       report?.(event);
-      if (failure) {
-        const { phase, error } = failure;
-        ignoreErrors(() => onError?.(error, { phase, status, event: failure.event }));
-        if (status >= 500) warn(describeFailure(failure));
-        // An `onError` has been told already.
-        else if (!onError) countRejection(failure);
+      if (isFailure(outcome)) {
+        const { phase, error, event: about } = outcome;
+        ignoreErrors(() => onError?.(error, { phase, status, event: about }));
+        if (status >= 500) warn(describeFailure(outcome));
+        // An `onError` has been told already. Rejections are only counted: if each had a log line, anyone could fill the log.
+        else if (!onError) {
+          rejected.set(status, (rejected.get(status) ?? 0) + 1);
+          latest = isHostedError(error) ? `; the latest: ${error.message}` : '';
+        }
       }
       ignoreErrors(logRejections);
       return event;
@@ -103,12 +100,12 @@ export function createDeliveryReports({ report, warn }: Telemetry, clock: Waitin
 
 /** A log line about a failed delivery. It shows no part of an error that the caller's code threw but where it was thrown. */
 function describeFailure({ phase, status, reason, error }: DeliveryFailure): string {
-  const text = phase === 'handle' ? `onEvent rejected with ${describeThrown(error)}` : failureTexts[phase];
-  const why = isHostedError(error) && phase !== 'handle' ? error.message : text;
+  let why = `onEvent rejected with ${describeThrown(error)}`;
+  if (phase !== 'handle') why = isHostedError(error) ? error.message : failureTexts[phase];
   return `a callback failed with status ${status} (${reason}) and has to be redelivered: ${why}`;
 }
 
-const failureTexts: Readonly<Record<Exclude<DeliveryFailure['phase'], 'handle'>, string>> = {
+const failureTexts = {
   read: 'its body could not be read',
   verify: 'it could not be verified',
   guard: 'the replay guard failed',
