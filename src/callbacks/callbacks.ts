@@ -4,10 +4,9 @@
  * @module
  */
 
-import { callOnceStarted, onceItSucceeds, type StartClient } from '../call/call.js';
+import { onceItSucceeds, type StartClient } from '../call/call.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import type { Telemetry } from '../events.js';
-import { jobStatus } from '../jobs/operations.js';
 import type { JobStatus } from '../jobs/types.js';
 import type { CallOptions } from '../options.js';
 import { confirmHint } from './confirm.js';
@@ -142,7 +141,6 @@ export interface Callbacks {
  * @internal
  */
 export function createCallbacks(start: StartClient, unstarted: Telemetry): Callbacks {
-  const call = callOnceStarted(start);
   const open = onceItSucceeds(() => createReceiver(start()));
 
   return {
@@ -156,9 +154,9 @@ export function createCallbacks(start: StartClient, unstarted: Telemetry): Callb
       }
     },
     async confirm(hint, options) {
-      const { userId, jobId, signedAt } = checkHint(hint);
-      const ask = () => call(jobStatus, { userId, jobId, history: true }, options);
-      return confirmHint({ signedAt }, ask, open().client, options?.signal);
+      const checked = checkHint(hint);
+      const { client, fetchStatus } = open();
+      return confirmHint(checked, () => fetchStatus(checked, options), client, options?.signal);
     },
     handler(options) {
       return createHandler(readHandlerOptions(options), { open, unstarted });

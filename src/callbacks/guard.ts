@@ -30,9 +30,11 @@ export function createGuardCalls(
 ) {
   const keepMs = Math.max(minKeepMs, 2 * maxHintAgeMs);
   // A failure is only logged: what the service gets was decided before.
-  const end = (step: () => Promise<void>, result: 'handled' | 'not handled') =>
-    limitStep(clock, timedOut, step).catch(() => warn(`the replay guard failed after a callback was ${result}`));
-  const forget = (job: string, version: JobEvent) => end(() => guard.forget(job, versionOf(version)), 'not handled');
+  const end = (step: 'commit' | 'forget', result: string) => (job: string, version: JobEvent) =>
+    limitStep(clock, timedOut, () => guard[step](job, versionOf(version))).catch(() =>
+      warn(`the replay guard failed after a callback was ${result}`),
+    );
+  const forget = end('forget', 'not handled');
 
   return {
     /**
@@ -42,13 +44,9 @@ export function createGuardCalls(
      * @throws {HostedTimeoutError} when the guard does not respond. If it gives the lease later, the lease is given back.
      */
     async begin(job: string, version: JobEvent, begunAt: number): Promise<'new' | 'known' | 'older' | 'busy'> {
+      const ask = () => guard.begin(job, versionOf(version), leaseMs, keepMs);
       for (;;) {
-        const known = await limitStep(
-          clock,
-          timedOut,
-          () => guard.begin(job, versionOf(version), leaseMs, keepMs),
-          (late) => late === 'new' && forget(job, version),
-        );
+        const known = await limitStep(clock, timedOut, ask, (late) => late === 'new' && forget(job, version));
         if (known === 'new' || known === 'known' || known === 'older') return known;
         // If the guard returns anything else, this delivery must not hand over.
         if (known !== 'busy') throw new HostedConfigError([{ path: 'replayGuard', message: mustSay }], callbackFacts);
@@ -57,7 +55,7 @@ export function createGuardCalls(
       }
     },
     // Commits even if the lease has ended: the version was handed over, and must not be handed over again.
-    commit: (job: string, version: JobEvent) => end(() => guard.commit(job, versionOf(version)), 'handled'),
+    commit: end('commit', 'handled'),
     forget,
   };
 }

@@ -5,11 +5,13 @@
  * @module
  */
 
+import type { Repeater } from '../call/attempt.js';
 import type { StartedClient } from '../call/call.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { resultsOf } from '../jobs/version.js';
+import type { CallOptions } from '../options.js';
 import { createPlatformClock, durationSince } from '../runtime/clock.js';
 import { createAdmission } from './admission.js';
 import { createBusyError, createLimitError, createPendingError } from './callback-errors.js';
@@ -48,9 +50,9 @@ export function createReceiver({ call, settings, telemetry }: StartedClient) {
     requests: createRequestQueue(clock),
     /** The replay guard of callers who pass none. */
     memory: createMemoryGuard(clock),
-    /** Fetches job status with history, without retries: if this fails, the callback is redelivered. */
-    fetchStatus: ({ userId, jobId }: JobRef) =>
-      call(jobStatus, { userId, jobId, history: true }, undefined, { issues: null }),
+    /** Fetches job status with history. */
+    fetchStatus: ({ userId, jobId }: JobRef, options?: CallOptions, repeater?: Repeater) =>
+      call(jobStatus, { userId, jobId, history: true }, options, repeater),
   };
 }
 
@@ -148,7 +150,8 @@ function createDelivery(settings: HandlerSettings, receiver: Receiver) {
     let phase: 'confirm' | 'guard' = 'confirm';
     try {
       // 5. Ask.
-      const status = await turn.ask(() => receiver.fetchStatus(hint));
+      // Without retries: if this fails, the callback is redelivered.
+      const status = await turn.ask(() => receiver.fetchStatus(hint, undefined, { issues: null }));
       // 6. Compare, with what the deliveries say, and then with what was handed over.
       const event = await createEvent(status, client);
       const pending = status.complete ? null : status;

@@ -16,17 +16,11 @@ import type { CallbackHint, HandlerOptions, ReceiveOptions, ReplayGuard } from '
 /** The settings that `receive` and handlers share. */
 export type ReceiveSettings = Readonly<Required<ReceiveOptions>>;
 
-export interface HandlerSettings
-  extends ReceiveSettings,
-    Readonly<Required<Pick<HandlerOptions, 'bodyTimeoutMs' | 'leaseMs' | 'maxConfirmations' | 'onEvent'>>>,
-    Readonly<Record<'onError', HandlerOptions['onError']>> {
-  /** If undefined, the limit depends on whether the signed time is written in seconds or milliseconds. */
-  readonly maxJobsPerSignature: number | undefined;
-  /** If undefined, the client's own memory is the guard. */
-  readonly replayGuard: ReplayGuard | undefined;
-  /** Stores a hint in place of confirming it. Undefined but in the handler of a tracker. */
-  readonly storeHint: StoreHint | undefined;
-}
+/**
+ * The settings of a handler. Without `maxJobsPerSignature`, the limit depends on whether the signed time is written in
+ * seconds or milliseconds. Without `replayGuard`, the client's own memory is the guard.
+ */
+export type HandlerSettings = ReturnType<typeof readHandlerOptions>;
 
 /** Stores a hint. If it rejects, the callback has to be redelivered. */
 export type StoreHint = (hint: CallbackHint) => Promise<void>;
@@ -42,16 +36,7 @@ export const defaultMaxBytes = 2 * 1024 * 1024;
 
 const receiveDefaults: ReceiveSettings = { maxHintAgeMs: assumedMaxHintAgeMs, maxBytes: defaultMaxBytes };
 
-/** Options without a default are own properties, too, so that none is read from a polluted `Object.prototype`. */
-const handlerDefaults = {
-  ...receiveDefaults,
-  leaseMs: 300_000,
-  bodyTimeoutMs: 10_000,
-  maxConfirmations: 10,
-  replayGuard: undefined,
-  maxJobsPerSignature: undefined,
-  onError: undefined,
-};
+const handlerDefaults = { ...receiveDefaults, leaseMs: 300_000, bodyTimeoutMs: 10_000, maxConfirmations: 10 };
 
 const receiveShape = {
   maxHintAgeMs: z.optional(duration),
@@ -126,16 +111,19 @@ export function checkHint(hint: unknown): Pick<CallbackHint, 'userId' | 'jobId' 
  * @throws {HostedValidationError} with every problem, except a wrong `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
-export function readHandlerOptions(options: HandlerOptions): HandlerSettings {
+export function readHandlerOptions(options: HandlerOptions) {
   const { onEvent, ...others } = checkGiven(handlerOptions, options ?? {});
   const store: unknown = Object.hasOwn(Object(options), storeHint) ? Object(options)[storeHint] : undefined;
   if (!isFunction(onEvent) && !isFunction(store)) {
     throw new HostedConfigError([{ path: 'onEvent', message: 'must be a function' }], { task: 'receive a callback' });
   }
   return {
+    // Options that were not given are own properties, too, so that none is read from a polluted `Object.prototype`.
+    ...others,
     ...handlerDefaults,
     ...withoutUndefined(others),
     onEvent: onEvent as HandlerOptions['onEvent'],
+    /** Stores a hint in place of confirming it. Undefined but in the handler of a tracker. */
     storeHint: store as StoreHint | undefined,
   };
 }

@@ -49,36 +49,29 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'sleep'
   }
 
   /**
-   * Finds the request whose turn is next. Signed times have their turns in the order of time; after the latest, the
-   * earliest is next. So a new one waits for half of the others on average. At the end of a line, it would wait for all of
-   * them.
+   * Begins the requests whose turns are next, as long as there are places. Signed times have their turns in the order of
+   * time; after the latest, the earliest is next. So a new one waits for half of the others on average. At the end of a
+   * line, it would wait for all of them.
    */
-  function findNext(): { readonly item: Item; readonly time: number } | undefined {
-    let next: { readonly item: Item; readonly time: number } | undefined;
-    let nextRank = Number.POSITIVE_INFINITY;
-    for (const item of queue) {
-      if (item.hints.size === 0) {
-        queue.delete(item);
-        item.drop(createBusyError());
-      }
-      for (const { signedAt } of item.hints) {
-        const time = signedAt.getTime();
-        const rank = time > lastTime ? time : time + maxDateMs;
-        if (rank < nextRank) {
-          next = { item, time };
-          nextRank = rank;
+  function beginNext(): void {
+    for (;;) {
+      let [next, nextTime, nextRank]: [Item | null, number, number] = [null, 0, Number.POSITIVE_INFINITY];
+      for (const item of queue) {
+        if (item.hints.size === 0) {
+          queue.delete(item);
+          item.drop(createBusyError());
+        }
+        for (const { signedAt } of item.hints) {
+          const time = signedAt.getTime();
+          const rank = time > lastTime ? time : time + maxDateMs;
+          if (rank < nextRank) [next, nextTime, nextRank] = [item, time, rank];
         }
       }
-    }
-    return next;
-  }
-
-  function beginNext(): void {
-    for (let next = findNext(); next && inFlight < next.item.atOnce; next = findNext()) {
-      lastTime = next.time;
-      queue.delete(next.item);
+      if (next === null || inFlight >= next.atOnce) return;
+      lastTime = nextTime;
+      queue.delete(next);
       inFlight += 1;
-      next.item.begin();
+      next.begin();
     }
   }
 

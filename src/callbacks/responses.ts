@@ -9,8 +9,6 @@ import {
   HostedConfigError,
   HostedConnectionError,
   HostedResponseError,
-  HostedSignatureError,
-  HostedTimeoutError,
   isHostedError,
 } from '../errors/client-errors.js';
 import { ignoreErrors } from '../events.js';
@@ -64,15 +62,16 @@ export function respondNotWrapped(given: unknown, status: number): Response {
 
 /** The failure of a callback that cannot be read or verified. */
 export function toFailure(phase: 'read' | 'verify', error: unknown): DeliveryFailure {
-  if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
-  if (error instanceof HostedResponseError) {
-    const { retryable, reason } = error;
-    if (retryable) return createFailure('read', 503, 'full', error);
-    return createFailure('read', reason === 'too_large' ? 413 : 400, reason, error);
+  if (isHostedError(error)) {
+    const { code, retryable } = error;
+    if (code === 'signature') return createFailure('verify', 401, error.reason, error);
+    if (code === 'response' && retryable) return createFailure('read', 503, 'full', error);
+    const status = code === 'response' && error.reason === 'too_large' ? 413 : 400;
+    if (code === 'response') return createFailure('read', status, error.reason, error);
+    if (code === 'timeout' && phase === 'read') return createFailure('read', 408, code, error);
   }
   // The callback is not the cause: the signer failed.
   if (phase === 'verify') return createFailure('verify', 503, codeOf(error), error);
-  if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
   // The callback is not the cause: the connection broke, or a framework has already read the body.
   const broken = new HostedConnectionError(bodyBroken, callbackFacts);
   return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);

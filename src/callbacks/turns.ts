@@ -46,11 +46,7 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
   /** The latest turn of each job. The next one waits until it lets go. */
   const latest = new Map<string, JobTurn<Result>>();
 
-  function create(
-    job: string,
-    run: (turn: Turn) => Promise<Result>,
-    before: JobTurn<Result> | undefined,
-  ): JobTurn<Result> {
+  function create(job: string, run: (turn: Turn) => Promise<Result>, before?: JobTurn<Result>): JobTurn<Result> {
     const hints = new Set<CallbackHint>();
     let letGo = () => {};
     const letsGo = new Promise<void>((resolve) => {
