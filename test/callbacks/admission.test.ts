@@ -49,39 +49,3 @@ test('a delivery whose signed time has too many jobs in hand gets 503, and the l
     at: { phase: 'guard', status: 503, event: { jobId: 'job-8' } },
   });
 });
-
-test('2,000 callbacks under one signed time are all handled within their redeliveries', async () => {
-  const { deliver, clock, handed } = startHandler({ says: [{ takesMs: 50 }] });
-  let missing = jobs(2_000);
-
-  for (let round = 0; missing.length > 0 && round < 5; round++) {
-    // Whole seconds: 1,000 may be in hand.
-    const endings = Promise.all(missing.map((job) => deliver({ job, timestamp: '2026-01-02T03:04:05Z' })));
-    await clock.advance(30_000);
-    const all = await endings;
-    missing = missing.filter((_, at) => all[at] !== '200 accepted');
-  }
-
-  expect(missing).toEqual([]);
-  expect(handed).toHaveLength(2_000);
-});
-
-test('yesterday’s pairs with invented jobs, posted without end, delay a genuine callback by its share only', async () => {
-  const { deliver, clock, log } = startHandler({ says: [{ takesMs: 200 }] });
-  const flood = () => {
-    for (let pair = 0; pair < 25; pair++) {
-      for (const job of jobs(8)) void deliver({ job: `${job}-of-${pair}`, at: pair - 86_400_000 });
-    }
-  };
-
-  for (let count = 0; count < 10; count++) {
-    flood();
-    if (count === 5) void deliver();
-    await clock.advance(500);
-  }
-  await clock.advance(40_000);
-
-  const answered = log.find((line) => line.endsWith('200 accepted'));
-  // Posted at 2,500 ms: at most two seconds later.
-  expect(Number.parseInt(answered ?? '', 10)).toBeLessThanOrEqual(4_500);
-});

@@ -1,6 +1,6 @@
 // The changes of a job, as a handler hands them over: each one once, in order, one at a time, whatever the callbacks do.
 
-import { type HandlerOptions, HostedClient, type JobEvent, type JobRef, type JobStatus } from 'hosted-client';
+import { HostedClient, type JobEvent, type JobRef, type JobStatus } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { createMemoryGuard } from '../../src/callbacks/memory-guard.js';
@@ -30,9 +30,6 @@ interface Setup {
   /** How long the body of the first status takes after it was signed, in ms. */
   readonly firstBodyMs?: number;
   readonly writeTime?: (ms: number) => string;
-  /** How much earlier a status is signed than it is served, in ms. */
-  readonly behindMs?: number;
-  readonly handler?: Partial<HandlerOptions>;
 }
 
 /** A service with jobs that change, and processes that share a guard and a table. */
@@ -42,7 +39,6 @@ function startWorld({ processes: count = 1, writeTime = toIso, ...setup }: Setup
   const table = createTable();
   const contents = new Map<string, Content>();
   const heard: { readonly event: JobEvent; readonly status: JobStatus }[] = [];
-  const changes = { behindMs: setup.behindMs ?? 0 };
   let requests = 0;
   let running = 0;
   let mostRunning = 0;
@@ -52,7 +48,7 @@ function startWorld({ processes: count = 1, writeTime = toIso, ...setup }: Setup
     const bodyMs = requests === 1 ? (setup.firstBodyMs ?? 50) : 50;
     await clock.sleep(50);
     const content = contents.get(ref.jobId) ?? { state: 'pending', entries: [] };
-    const timestamp = writeTime(clock.now() - changes.behindMs);
+    const timestamp = writeTime(clock.now());
     await clock.sleep(bodyMs);
     return writeStatus(content, ref, timestamp);
   }
@@ -66,18 +62,17 @@ function startWorld({ processes: count = 1, writeTime = toIso, ...setup }: Setup
     running -= 1;
   }
 
-  const { handler = {} } = setup;
-  const processes = Array.from({ length: count }, () => startProcess({ clock, guard, respond, onEvent, handler }));
+  const processes = Array.from({ length: count }, () => startProcess({ clock, guard, respond, onEvent }));
 
   /** Delivers a callback until it gets 200, as the service does. Returns the responses. */
-  async function deliver(hint: Hint, first = 0, jitter: () => number = () => 0.5): Promise<readonly string[]> {
+  async function deliver(hint: Hint, first = 0): Promise<readonly string[]> {
     const responses: string[] = [];
     for (const waitMs of [...backoffMs, 0]) {
       const process = processes[(first + responses.length) % count];
       const response = (await process?.deliver(hint)) ?? '';
       responses.push(response);
       if (response.startsWith('200')) break;
-      await clock.sleep(waitMs * (0.9 + 0.2 * jitter()));
+      await clock.sleep(waitMs);
     }
     return responses;
   }
@@ -86,15 +81,12 @@ function startWorld({ processes: count = 1, writeTime = toIso, ...setup }: Setup
     clock,
     table,
     heard,
-    changes,
-    processes,
     deliver,
     /** Changes the job, and returns the callback that tells it. */
     change(content: Content, ref: JobRef = job): Hint {
       contents.set(ref.jobId, content);
       return { ...ref, entry: content.entries.at(-1) ?? {}, timestamp: writeTime(clock.now()) };
     },
-    requests: () => requests,
     mostRunning: () => mostRunning,
     states: () => heard.map(({ status }) => status.state),
     isInOrder: () =>
@@ -255,65 +247,5 @@ for (const [what, history, linkId] of links) {
     await clock.advance(minute);
 
     expect(heard.map(({ event }) => event.linkId)).toEqual([linkId]);
-  });
-}
-
-const succeeded: Content = { state: 'succeeded', entries: [entryOf('1')] };
-const failed: Content = { state: 'failed', entries: [entryOf('1'), entryOf('2')] };
-
-test('a status that was signed more than ten seconds before its callback is asked for twice, and not handed over', async () => {
-  const { clock, heard, processes, change } = startWorld({ behindMs: 13 * second });
-
-  const response = processes[0]?.deliver(change(succeeded));
-  await clock.advance(minute);
-
-  expect(await response).toBe('503 stale');
-  expect(processes[0]?.asked.map(({ at }, _, all) => at - Number(all[0]?.at))).toEqual([0, 2_101]);
-  expect(heard).toEqual([]);
-});
-
-test('a status that was signed less than ten seconds before its callback is handed over', async () => {
-  const { clock, processes, change } = startWorld({ behindMs: 9 * second });
-
-  const response = processes[0]?.deliver(change(succeeded));
-  await clock.advance(minute);
-
-  expect(await response).toBe('200 accepted');
-  expect(processes[0]?.asked).toHaveLength(1);
-});
-
-test('a status that is older than what was handed over is asked for twice, and not handed over', async () => {
-  const { clock, heard, changes, processes, change } = startWorld();
-  const first = processes[0]?.deliver(change(failed));
-  await clock.advance(4 * second);
-  expect(await first).toBe('200 accepted');
-
-  changes.behindMs = 9 * second;
-  const response = processes[0]?.deliver(change(succeeded));
-  await clock.advance(minute);
-
-  expect(await response).toBe('503 older');
-  expect(processes[0]?.asked).toHaveLength(3);
-  expect(heard).toHaveLength(1);
-});
-
-for (const [afterMs, requests] of [
-  [1_900, 2],
-  [2_000, 1],
-] as const) {
-  test(`a known status that was signed ${afterMs} ms after its callback is asked for ${requests === 1 ? 'once' : 'twice'}`, async () => {
-    const { clock, processes, change } = startWorld();
-    const first = processes[0]?.deliver(change(succeeded));
-    await clock.advance(10 * second);
-    expect(await first).toBe('200 accepted');
-
-    const hint = change(succeeded);
-    // The status is signed 50 ms after it is asked for.
-    await clock.advance(afterMs - 50);
-    const response = processes[0]?.deliver(hint);
-    await clock.advance(minute);
-
-    expect(await response).toBe('200 repeat');
-    expect(processes[0]?.asked).toHaveLength(1 + requests);
   });
 }

@@ -189,16 +189,6 @@ test('a request that all deliveries have left takes no place', async () => {
   expect(await rejection(second.place)).toMatchObject({ code: 'timeout' });
 });
 
-test('two requests about one job are a second apart', async () => {
-  const { enter, release, advance } = startQueue();
-  enter('job', 1);
-  enter('job', 1);
-
-  expect(await release()).toBe('job');
-  expect(await advance(999)).toBe('');
-  expect(await advance(1)).toBe('job');
-});
-
 test('two requests about one job that wait for a place are sent a second apart, whichever handler asks', async () => {
   const clock = createTestClock(now);
   const queue = createRequestQueue(createWaitingClock(clock));
