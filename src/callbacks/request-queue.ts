@@ -90,10 +90,10 @@ export function createRequestQueue(clock: Pick<WaitingClock, 'elapsed' | 'sleep'
     async enter(job: string, hints: Item['hints'], atOnce: number): Promise<void> {
       for (;;) {
         const waitMs = waitMsOf(job);
-        // Without a timer, the request is sent early.
-        if (waitMs > 0) await clock.sleep(waitMs).catch(() => sentAt.delete(job));
+        if (waitMs > 0) await clock.sleep(waitMs);
         await new Promise<void>((begin, drop) => {
           queue.add({ hints, atOnce, begin, drop });
+          // The requests that wait are not looked at in vain: there may be thousands.
           if (inFlight < atOnce) beginNext();
         });
         // Another handler of the client may have asked for the same job meanwhile.

@@ -66,7 +66,6 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
     async function begin(): Promise<void> {
       await before?.letsGo;
       try {
-        if (hints.size === 0) throw createBusyError();
         await enter();
       } finally {
         // If the turn fails before it begins, the next delivery takes another.

@@ -4,7 +4,18 @@ import { HostedConfigError, hmacSha256, type Signer } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
 import { apiKey, failed, now, rejection, signed, stillClock } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { away, bodyOf, broken, day, nowText, type Posted, receiver, type Setup, startHandler } from './deliveries.js';
+import {
+  away,
+  bodyOf,
+  broken,
+  day,
+  forever,
+  nowText,
+  type Posted,
+  receiver,
+  type Setup,
+  startHandler,
+} from './deliveries.js';
 
 failOnStrayRejections();
 
@@ -184,6 +195,13 @@ test.each([
     expect(errors).toMatchObject([{ error: late, at: { phase: 'read', status: 408, event: null } }]);
   },
 );
+
+test('a signer that does not respond fails the delivery with 503, not with the 408 of a slow body', async () => {
+  const { run, errors } = startHandler({ client: { signer: { ...key, verify: forever } } });
+
+  expect(await run()).toBe('10000 503 timeout');
+  expect(errors).toMatchObject([{ at: { phase: 'verify', status: 503, event: null } }]);
+});
 
 const awayError = new Error('the clock is away');
 const throwsAway = () => {

@@ -130,6 +130,11 @@ const sequences: readonly Sequence[] = [
     [{}, 1_000, {}, 2_000, {}],
   ],
   [
+    'a final callback whose pending version onEvent rejects gets 500',
+    { says: [underReview], onEvent: away },
+    '0 ask, 2001 ask, 2001 hand pending 0814, 2001 500 handler',
+  ],
+  [
     'a status with our own timestamp is never too old for the hint, and a known version is always asked for once more',
     { client: { wire: { echoesTimestamp: true } }, says: [{ at: -60_000 }, {}] },
     `${accepted}, 4000 ask, 6001 ask, 6001 200 repeat`,

@@ -3,7 +3,7 @@
 import { HostedClient, HostedConfigError, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection, thrownBy } from '../support/fake-fetch.js';
-import { bodyOf, hint, post, receiver } from './deliveries.js';
+import { bodyOf, hint, post, receiver, startHandler } from './deliveries.js';
 
 const onEvent = () => undefined;
 const silent = { debug: onEvent, info: onEvent, warn: onEvent, error: onEvent };
@@ -87,6 +87,16 @@ test.each([
     expect(await receiver().receive(bodyOf(), options as never)).toEqual(hint);
   } finally {
     for (const name of ['maxBytes', 'maxHintAgeMs']) delete prototype[name];
+  }
+});
+
+test('callbacks.handler() takes no option from Object.prototype', async () => {
+  const prototype = Object.prototype as Record<string, unknown>;
+  Object.assign(prototype, { replayGuard: {}, maxConfirmations: 0 });
+  try {
+    expect(await startHandler().run()).toBe('0 ask, 0 hand, 0 200 accepted');
+  } finally {
+    for (const name of ['replayGuard', 'maxConfirmations']) delete prototype[name];
   }
 });
 

@@ -27,6 +27,18 @@ const sequences: readonly Sequence[] = [
     [{}, 1_000, {}, 1_000, {}, {}],
   ],
   [
+    'a delivery waits for the turn before it, although the one before that has ended',
+    { says: [slow, { ...failed, at: 3_001, takesMs: 3_000 }, { ...failed, at: 6_000 }] },
+    '0 ask, 3000 hand, 3000 ask, 3000 200 accepted, 6000 hand failed 0810 0811, 6000 ask, 6000 200 accepted, 6000 200 repeat',
+    [{}, 1_000, {}, 3_000, { at: 4_000 }],
+  ],
+  [
+    'a status that was handed over must answer the newest of those that joined',
+    {},
+    '0 ask, 0 hand, 0 200 accepted, 1000 ask, 3001 ask, 3001 200 repeat, 3001 200 repeat',
+    [{}, 100, { at: -5_000 }, 100, {}],
+  ],
+  [
     'a change is handed over after the one before it, however slow that is',
     { says: [{}, failed], onEvent: lateEvent(5_000) },
     '0 ask, 0 hand, 5000 ask, 5000 200 accepted, 5000 hand failed 0810 0811, 5000 200 accepted',
@@ -92,10 +104,10 @@ const sequences: readonly Sequence[] = [
     [{}, job2],
   ],
   [
-    'a second request that gets no place within ten seconds fails, and who gets no first one is busy',
+    'a second request that gets no place within ten seconds fails, and takes none later; who gets no first one is busy',
     oneAtOnce([{ state: 'pending' }, { takesMs: 20_000 }]),
-    '0 ask, 0 ask job-2, 12001 503 timeout, 15000 503 busy job-3, 20000 hand, 20000 200 accepted job-2',
-    [{}, job2, 5_000, { job: 'job-3' }, 10_000],
+    '0 ask, 0 ask job-2, 12001 503 timeout, 15000 503 busy job-3, 20000 hand, 20000 200 accepted job-2, 21000 ask job-4, 41000 hand, 41000 200 accepted job-4',
+    [{}, job2, 5_000, { job: 'job-3' }, 16_000, { job: 'job-4' }],
   ],
 ];
 
@@ -225,7 +237,7 @@ test('after a turn that could not wait for a place, the next delivery takes anot
 });
 
 /** Turns whose clock fails at one reading: the `failsAt`-th that is counted. */
-function startFailing(maxConfirmations: number) {
+function startFailing() {
   const test = createTestClock(now);
   let failsAt = 0;
   const read = () => {
@@ -234,7 +246,7 @@ function startFailing(maxConfirmations: number) {
     return test.now();
   };
   const clock = createWaitingClock({ ...test, now: read });
-  const turns = createTurns<string>(clock, createRequestQueue(clock), maxConfirmations);
+  const turns = createTurns<string>(clock, createRequestQueue(clock), 1);
   const hint = { userId: 'user-1', jobId: 'job-1', linkId: null, isFinal: true, signedAt: new Date(now) };
   const ask = () => turns.take('job-1', hint, (turn) => turn.ask(async () => 'asked')).catch(() => 'failed');
   const failAt = (reading: number) => {
@@ -245,7 +257,7 @@ function startFailing(maxConfirmations: number) {
 
 test('a clock that fails once blocks no job, and its error is not stray', async () => {
   for (let reading = 1; reading <= 6; reading++) {
-    const { ask, advance, failAt } = startFailing(10);
+    const { ask, advance, failAt } = startFailing();
     expect(await ask()).toBe('asked');
     const second = ask();
     await advance(500);
