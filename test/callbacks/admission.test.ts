@@ -39,10 +39,11 @@ test('a job is in hand until the last of its deliveries has left, and nothing is
 test('a delivery whose signed time has too many jobs in hand gets 503, and the limit counts no total', async () => {
   const { run, errors, log } = startHandler({ says: [{ takesMs: 1_000 }], handler: { maxConfirmations: 100 } });
   const nine: readonly Posted[] = jobs(9).map((job) => ({ job, at: -60_000 }));
+  const others = nine.map(({ job, ...posted }) => ({ job: `other-${job}`, ...posted }));
 
-  await run([...nine, { job: 'job-9' }, 1_000, ...nine]);
+  await run([...nine, { job: 'job-9' }, 1_000, ...others]);
 
-  expect(log.filter((line) => line.includes('limit'))).toEqual(['0 503 limit job-8', '1000 503 limit job-8']);
+  expect(log.filter((line) => line.includes('limit'))).toEqual(['0 503 limit job-8', '1000 503 limit other-job-8']);
   expect(log.filter((line) => line.includes(' 200 '))).toHaveLength(17);
   expect(errors[0]).toMatchObject({
     error: { code: 'signature', retryable: true, message: expect.stringContaining('"maxJobsPerSignature"') },

@@ -92,6 +92,17 @@ for (const [what, setup, log, steps] of sequences) {
   });
 }
 
+test.each([
+  ['older', 'it is older than what was handed over'],
+  ['busy', 'another process is handling its job; the callback has to be redelivered later'],
+])('the error about a version that a guard calls %s says so', async (known, why) => {
+  const { run, errors } = startHandler(begins(known));
+
+  await run();
+
+  expect(errors).toMatchObject([{ error: { message: expect.stringContaining(why), retryable: true } }]);
+});
+
 test.each(['commit', 'forget'] as const)('a failure of %s has a log line', async (step) => {
   const { deliver, lines } = startHandler({ guard: { [step]: away }, ...(step === 'forget' && { onEvent: away }) });
 

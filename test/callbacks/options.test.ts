@@ -92,11 +92,11 @@ test.each([
 
 test('callbacks.handler() takes no option from Object.prototype', async () => {
   const prototype = Object.prototype as Record<string, unknown>;
-  Object.assign(prototype, { replayGuard: {}, maxConfirmations: 0 });
+  Object.assign(prototype, { replayGuard: {}, maxConfirmations: 0, phase: 'read' });
   try {
     expect(await startHandler().run()).toBe('0 ask, 0 hand, 0 200 accepted');
   } finally {
-    for (const name of ['replayGuard', 'maxConfirmations']) delete prototype[name];
+    for (const name of ['replayGuard', 'maxConfirmations', 'phase']) delete prototype[name];
   }
 });
 
