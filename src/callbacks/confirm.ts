@@ -17,11 +17,7 @@ import type { JobEvent } from './types.js';
 type Signed = Pick<JobEvent, 'signedAt'>;
 
 /** The digest of a job's ids, its partner and its environment, and of what else is given. */
-export function digestOfJob(
-  { userId, jobId }: JobRef,
-  { environment, partnerId }: Settings,
-  ...others: readonly string[]
-): Promise<string> {
+export function digestOfJob({ userId, jobId }: JobRef, { environment, partnerId }: Settings, ...others: string[]) {
   return digestOf([environment, partnerId, userId, jobId, ...others]);
 }
 

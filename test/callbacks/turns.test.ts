@@ -141,6 +141,24 @@ test('handlers of one client share the places of requests, and the memory of wha
   expect(words).toEqual(['accepted', 'repeat']);
 });
 
+test('a delivery leaves no timer behind', async () => {
+  const { now: read, sleep } = createTestClock(now);
+  const timers = new Set<object>();
+  const clock = {
+    now: read,
+    sleep(ms: number, signal?: AbortSignal) {
+      const timer = { ms };
+      timers.add(timer);
+      signal?.addEventListener('abort', () => timers.delete(timer));
+      return sleep(ms, signal);
+    },
+  };
+
+  expect(await startHandler({ client: { clock } }).deliver()).toBe('200 accepted');
+
+  expect([...timers]).toEqual([]);
+});
+
 // The queue -----------------------------------------------------------------
 
 function startQueue() {
