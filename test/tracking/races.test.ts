@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
+import { collect, createWorld, newLink, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('two processes that track one job with two contexts agree on one', async () => {
@@ -47,6 +47,31 @@ onEachDatabase((database) => {
       }
       await until(() => completions.length === 1);
       expect(completions[0]).toMatchObject({ outcome: 'completed', context: 'mine' });
+    });
+
+  if (database.name === 'PostgreSQL')
+    test('a transaction that tracks what is tracked already holds up nothing', async () => {
+      const handling = Promise.withResolvers<void>();
+      const { world, tracker, completions } = await startWorker(createWorld(database), {
+        handle: () => handling.promise,
+      });
+      const job = world.completeJob('approved');
+      const pending = world.service.jobs.start();
+      const link = await world.client.links.create(newLink);
+      await tracker.track([job, pending]);
+      await tracker.trackLink(link.refId);
+      await until(() => completions.length === 1);
+      const connection = await world.pool.connect();
+      await connection.query('begin');
+      await tracker.track([job, pending], { db: connection });
+      await tracker.trackLink(link.refId, { db: connection });
+
+      handling.resolve();
+
+      await until(async () => (await tracker.get(job))?.state === 'done');
+      expect(await world.rows('select from TRACKED for update skip locked')).toHaveLength(3);
+      await connection.query('commit');
+      connection.release();
     });
 
   test('stop() ends what is being started', async () => {

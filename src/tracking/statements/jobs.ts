@@ -14,21 +14,24 @@ export function createJobStatements(
   { tracked, isUnknown, set, identity }: Expressions,
 ) {
   const ended = `${states.done}, ${states.dead}`;
+  const isChanged = `(t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.mentioned_at is not null))`;
   return {
     /**
      * Tracks any number of jobs. A job that is already tracked is not changed. If it has ended, it is polled once more,
      * but at most once each `maxDelayMs`, because its verdict may have changed. A callback can have moved `forced_at` ahead
      * of the clock, but not so far. If only callbacks have mentioned a
      * job, the given context and link replace those from the callbacks. The link in a callback is not signed, so the
-     * context of that link could belong to another person. Parameters: $1 JSON of rows, $2 trace context,
+     * context of that link could belong to another person. A row that is not changed is not locked either, because the
+     * caller's transaction may stay open for long. Parameters: $1 JSON of rows, $2 trace context,
      * $3 keys.
      */
-    track: `with ended as materialized (
-  select t.key, greatest(t.ended_at, t.forced_at) as asked_at from ${tracked} t
-  where t.key = ${keysOf('$3')} and t.state in (${ended})
+    track: `with kept as materialized (
+  select t.key, t.state, greatest(t.ended_at, t.forced_at) as asked_at from ${tracked} t
+  where t.key = ${keysOf('$3')} and not ${isChanged}
 ), rechecked as (
   update ${tracked} t set ${set(steps.recheck)}
-  where t.key = any(array(select key from ended where asked_at not between now() - ${interval(maxDelayMs)} and now() + ${interval(maxDelayMs)}))
+  where t.key = any(array(select key from kept
+      where state in (${ended}) and asked_at not between now() - ${interval(maxDelayMs)} and now() + ${interval(maxDelayMs)}))
     and t.state in (${ended})
 )
 insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, trace)
@@ -36,12 +39,12 @@ select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_
   coalesce(to_timestamp(j.deadline / 1000), now() + ${interval(deadlineMs)}), $2::text
 from json_to_recordset($1::text::json)
   as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
-where j.key not in (select key from ended)
+where j.key not in (select key from kept)
 order by j.key
 on conflict (key) do update set ${set(steps.track)}, attempts = case when t.state = ${states.tracking} then t.attempts else 0 end,
   deadline = excluded.deadline, context = excluded.context,
   trace = excluded.trace, link_ref_id = excluded.link_ref_id, mentioned_link_ref_id = coalesce(t.mentioned_link_ref_id, t.link_ref_id)
-where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.mentioned_at is not null)`,
+where ${isChanged}`,
 
     /**
      * Tracks a link, and follows the jobs of this link that callbacks have already mentioned, with the context that the
@@ -49,8 +52,9 @@ where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.t
      */
     trackLink: `with link as (
   insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline, trace)
-  values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
-    coalesce(to_timestamp($4::double precision / 1000), now() + ${interval(deadlineMs)}), $5::text)
+  select $1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
+    coalesce(to_timestamp($4::double precision / 1000), now() + ${interval(deadlineMs)}), $5::text
+  where not exists (select from ${tracked} l where l.key = $1::uuid and l.state = ${states.tracking})
   on conflict (key) do update set ${set(steps.trackLink)}, context = excluded.context, trace = excluded.trace,
     deadline = excluded.deadline
   where t.state = ${states.done}
