@@ -117,6 +117,26 @@ describe('in company', { tags: ['postgresql'] }, () => {
     await until(() => world.events.some((event) => event.type === 'problem' && event.code === 'storage'));
   });
 
+  test('columns that others add to the tables change nothing', async () => {
+    const { world, tracker, completions } = await startWorker(createWorld(cluster));
+    const names =
+      'taken, first, chosen, before, room, rows, tokens, floor, credit, known, links, is_late, is_free, n, f, s, t';
+    const more = (names: string) =>
+      names
+        .split(', ')
+        .map((name) => `add column if not exists ${name} integer default 0`)
+        .join();
+    await world.rows(`alter table TRACKED ${more(`${names}, rate, problem_code`)}`);
+    await world.rows(`alter table FLEET ${more(`${names}, key, due, state, revision, attempts, outcome, context`)}`);
+    const job = world.completeJob('approved');
+
+    await tracker.track({ ...job, context: 'mine' });
+
+    await until(() => completions.length === 1);
+    expect(completions).toMatchObject([{ job, context: 'mine', attempt: 1, revision: 1 }]);
+    await until(async () => (await tracker.get(job))?.state === 'done');
+  });
+
   test("a role's DateStyle, time zone and strings change nothing", async () => {
     for (const setting of [
       "datestyle = 'German'",

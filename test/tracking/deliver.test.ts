@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises';
 import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
+import { readOptions } from '../../src/tracking/options.ts';
 import { letOthersRun } from '../../src/tracking/pause.ts';
+import { createStatements } from '../../src/tracking/statements.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, openTracker, until } from './world.ts';
 
@@ -34,6 +36,24 @@ onOneDatabase((database) => {
       expect(completions).toHaveLength(1);
     },
   );
+
+  test('a success is stored with the statement that would begin the next handler, which then does not begin', async () => {
+    const { world } = await openTracker(createWorld(database));
+    const [key, end_id, lease_id] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+    await world.rows(`insert into TRACKED (key, kind, state, outcome, revision, attempts, end_id, lease_id, deliver_at)
+      values ('${key}', 0, 2, 2, 1, 1, '${end_id}', '${lease_id}', now() + interval '1 hour')`);
+    const { storeProgress } = createStatements(
+      readOptions({ ...world.options, pool: world.pool, schema: world.schema }),
+    );
+    const keys = JSON.stringify([key]);
+    const done = JSON.stringify([{ key, end_id, revision: 1 }]);
+    const begins = JSON.stringify([{ key, lease_id, attempt: 2, revision: 1, end_key: key }]);
+
+    const begun = await database.pool.query(storeProgress, [done, keys, begins, keys]);
+
+    expect(begun.rows).toEqual([]);
+    expect(await world.rows('select state, attempts from TRACKED')).toEqual([{ state: 3, attempts: 1 }]);
+  });
 
   test('a handler that succeeds after its time and after stop() lets the process end', async () => {
     const { world, tracker } = await openTracker(createWorld(database), { handlerTimeoutMs: 60, minRetryMs: 600_000 });

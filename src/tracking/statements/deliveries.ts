@@ -29,7 +29,7 @@ export function createDeliveryStatements(settings: StoredSettings, shared: Expre
   state_before = null
 from json_to_recordset(${rows}::text::json) as n(key uuid, lease_id uuid, attempt integer, revision integer, version text,
   signed_ms double precision, end_key uuid)
-where ${isCurrent(keys)}
+where ${isCurrent(keys)} and t.key not in (select key from done)
 returning t.lease_id, t.attempts, t.context::text as context`;
 
   return {
@@ -78,7 +78,7 @@ returning t.lease_id, t.attempts, t.context::text as context`;
   where n.taken > 0 and ${isNewest('fleet')}
   returning case when n.requests > 0 then fleet.tokens end as tokens
 )
-select (select json_agg(taken) from taken)::text as taken, (select tokens from charged) as tokens, s.rate,
+select (select json_agg(taken.*) from taken)::text as taken, (select tokens from charged) as tokens, s.rate,
   ${milliseconds(`${firstDelivery('s')} - now()`)} as next_ms, ${mismatch('s')} as mismatch
 from ${fleet} s where ${isNewest('s')}`,
 
@@ -86,7 +86,8 @@ from ${fleet} s where ${isNewest('s')}`,
      * Marks completions as handled. A completion may have become a dead letter in the meantime, if its handler took
      * longer than its lease. The statement also stores that handlers begin, with what identifies the end that they
      * receive, and returns the numbers of their attempts, and the contexts: if a process sends the same row again, it
-     * counts once. Parameters: $1 JSON of rows and $2 keys of
+     * counts once. One statement writes a row only once. So if an earlier handler of a completion has succeeded, no
+     * other begins. Parameters: $1 JSON of rows and $2 keys of
      * those that were handled, $3 and $4 the same of those that begin.
      */
     storeProgress: `with done as (
@@ -95,6 +96,7 @@ from ${fleet} s where ${isNewest('s')}`,
   where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.revision = n.revision
     and t.state_before is null
     and t.state in (${states.handingOver}, ${states.dead}, ${states.tracking})
+  returning t.key
 ), begun as (
 ${begin('$3', '$4')}
 )

@@ -107,7 +107,7 @@ export function createPollStatements(shared: Expressions) {
   from f, (select count(*)::integer as taken, count(*) filter (where is_mentioned) as mentioned from chosen) n
   where n.taken > 0 and ${isNewest('fleet')}
 )
-select (select json_agg(taken) from taken)::text as taken, s.problem_code, s.rate, (select f.tokens from f) as tokens,
+select (select json_agg(taken.*) from taken)::text as taken, s.problem_code, s.rate, (select f.tokens from f) as tokens,
   ${milliseconds(`${shared.heldUntil('s')} - clock_timestamp()`)} as hold_ms,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${shared.firstDue('s')} - now()`)} as next_ms,
