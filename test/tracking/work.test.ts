@@ -93,6 +93,15 @@ test('after work(), no connection is open, and the tracker opens one where it is
   await tracker.track({ userId: 'u', jobId: 'j' });
   expect(await tracker.get({ userId: 'u', jobId: 'j' })).toMatchObject({ state: 'tracking' });
   expect(await open()).toBeGreaterThan(0);
+
+  // More callers than connections: many wait for one when work() ends.
+  let isOver = false;
+  const callers = Array.from({ length: 60 }, async () => {
+    while (!isOver) await tracker.get({ userId: 'u', jobId: 'j' });
+  });
+  await tracker.work({ handler: () => {}, forMs: 1 });
+  isOver = true;
+  await expect(Promise.all(callers)).resolves.toBeDefined();
   await tracker.stop();
   await database.close();
 });

@@ -37,7 +37,7 @@ export async function openDatabase(place: Place): Promise<Database> {
 }
 
 async function open(place: Place): Promise<Database> {
-  if ('pool' in place) return openPool(place.pool, async () => {});
+  if ('pool' in place) return openPool(place.pool, () => async () => {});
   if ('folder' in place) return openFolder(place.folder);
   return openOwnPool(place.connectionString);
 }
@@ -64,26 +64,29 @@ async function openOwnPool(connectionString: string): Promise<Database> {
     return pool;
   }
   const own: SqlPool = { query: (...given) => use().query(...given), connect: () => use().connect() };
-  return openPool(own, async () => {
+  return openPool(own, () => {
     const open = pool;
     pool = null;
-    await open?.end();
+    return async () => open?.end();
   });
 }
 
-function openPool(pool: SqlPool, end: () => Promise<void>): Database {
+/** `detach` makes later statements use another pool, and returns the function that closes the one that was used before. */
+function openPool(pool: SqlPool, detach: () => () => Promise<void>): Database {
   const sql = createPoolSql(pool);
   return {
     ...sql,
     ...shared,
     backend: 'postgres',
+    // Callers may go on meanwhile, and a pool that closes forgets those who wait for a connection.
     async rest() {
+      const end = detach();
       await sql.finish();
       await end();
     },
     async close() {
       await sql.close();
-      await end();
+      await detach()();
     },
   };
 }
