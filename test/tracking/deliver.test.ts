@@ -119,4 +119,45 @@ onOneDatabase((database) => {
     await until(async () => (await tracker.get(job))?.state === 'done');
     expect(completions).toHaveLength(1);
   });
+
+  test('other completions do not wait for a row that somebody has locked', async () => {
+    const world = createWorld(database);
+    let locked: string | undefined;
+    let waiting = 0;
+    let destroyed = 0;
+    const unlocked = Promise.withResolvers<void>();
+    const connect = async () => {
+      const connection = await database.pool.connect();
+      const query: SqlPool['query'] = async (text, values) => {
+        if (locked !== undefined && String(values).includes(locked)) {
+          waiting += 1;
+          if (waiting === 1) throw Object.assign(new Error('canceling statement'), { code: '57014' });
+          await unlocked.promise;
+        }
+        return connection.query(text, values);
+      };
+      const release = (isBroken?: boolean) => {
+        if (isBroken) destroyed += 1;
+        connection.release(isBroken);
+      };
+      return { query, release };
+    };
+    const tracker = await world.open({ pool: { query: (...given) => database.pool.query(...given), connect } });
+    const [job, other] = [world.completeJob('approved'), world.completeJob('approved')];
+    const [key] = await tracker.track(job);
+    const { completions, handler } = collect(() => {
+      locked = key;
+    });
+    await tracker.onCompletion(handler);
+    await until(() => waiting === 2);
+
+    await tracker.track(other);
+
+    await until(async () => (await tracker.get(other))?.state === 'done');
+    expect(destroyed).toBe(1);
+    locked = undefined;
+    unlocked.resolve();
+    await until(async () => (await tracker.get(job))?.state === 'done');
+    expect(completions).toHaveLength(2);
+  });
 });

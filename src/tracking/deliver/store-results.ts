@@ -54,15 +54,18 @@ export function createResultStore(
     },
   };
 
-  // Tries again until `until`, because the database may be unreachable for a while.
+  // Tries again until `until`, because the database may be unreachable for a while. A row that somebody has locked makes
+  // its whole batch fail, so each step is then stored alone.
   async function keepAdding(step: Step, until: number): Promise<Stored> {
     const effect = step.is === 'begins' ? 'no handler is called' : 'no result of a handler is stored';
+    let add = batches.add;
     for (;;) {
       try {
-        return await storage.watch(effect, () => batches.add(step));
+        return await storage.watch(effect, () => add(step));
       } catch (error) {
         if (clock.elapsed() > until) throw error;
         await clock.sleep(againMs, signal);
+        add = (alone) => store([alone]);
       }
     }
   }
