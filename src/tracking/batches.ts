@@ -33,7 +33,11 @@ export function createBatches<T, R = void>(write: (items: readonly T[]) => Promi
         const result = await write(batch.map(({ item }) => item));
         for (const { resolve } of batch) resolve(result);
       } catch (error) {
-        for (const { reject } of batch) reject(error);
+        // One item can make its batch fail, for example a row that somebody has locked. So each item is tried alone.
+        for (const { item, resolve, reject } of batch) {
+          if (batch.length === 1) reject(error);
+          else write([item]).then(resolve, reject);
+        }
       }
     }
     isWriting = false;

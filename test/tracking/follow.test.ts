@@ -64,6 +64,23 @@ onOneDatabase((database) => {
     }
   });
 
+  test('a row that cannot be written keeps no other job from its end', async () => {
+    const slow = { minDelayMs: 600_000, maxDelayMs: 600_000 };
+    const { world, tracker } = await openTracker(createWorld(database), slow);
+    const jobs = Array.from({ length: 10 }, () => world.completeJob('approved'));
+    await tracker.track(jobs);
+    await world.rows(`create function ${world.schema}.refuse() returns trigger language plpgsql as $$ begin
+        raise exception 'refused';
+      end $$;
+      create trigger refused before update on TRACKED for each row
+        when (new.state = 2 and new.job_id = '${jobs.at(-1)?.jobId}') execute function ${world.schema}.refuse()`);
+    const { completions, handler } = collect();
+
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length === 9);
+  });
+
   test('a value of maxRequestsPerSecond that differs from the one before warns, and counts', async () => {
     const world = createWorld(database);
     await world.open({ maxRequestsPerSecond: 20 });
