@@ -86,8 +86,8 @@ export function completeWire(
 
 /**
  * §§2, 4.4 and 8 do not show how long these lists may be: the links on a page, the results in a history, the ID types
- * of a link, and the users of a link. One partner sends 1,349 ID types for a link. A list with more entries than its
- * limit here is rejected before any entry is checked.
+ * of a link, and the users of a link. One partner sends 1,349 ID types for a link. Of a list with more entries than its
+ * limit here, no entry is read.
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
