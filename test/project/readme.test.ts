@@ -165,9 +165,9 @@ test('a part stands word for word in its example', () => {
 });
 
 test('every recipe is shown', () => {
-  // Of the routes of Next, the page says what the one on Edge adds.
+  // Of the routes of Next, the page shows the one on Node, and says how those on Edge and of the pages router differ.
   const recipes = [...sources]
-    .filter(([path]) => !path.includes('/edge-'))
+    .filter(([path]) => !/\/(?:edge|pages)-/.test(path))
     .filter(([path]) => /^examples\/(?:recipes\/|nest\/|receive-with-)/.test(path));
 
   const hidden = recipes.filter(([, source]) => !code.some((block) => source.endsWith(block.code)));

@@ -21,13 +21,13 @@ const page = 'docs/recipes.md';
 const node = process.execPath;
 const quiet = { NEXT_TELEMETRY_DISABLED: '1', NUXT_TELEMETRY_DISABLED: '1', CI: '1' };
 const next = 'node_modules/next/dist/bin/next';
-const nextFiles = ['lib/hosted.ts', 'app/api/callbacks/route.ts', 'pages/api/pages-callbacks.ts'];
-const edgeRoute = 'app/api/edge-callbacks/route.ts';
-const nextRecipe = {
-  ...Object.fromEntries(nextFiles.map((file) => [file, takeFile(page, file)])),
-  // The page says what it adds.
-  [edgeRoute]: readFileSync(join(root, 'examples/recipes/next', edgeRoute), 'utf8'),
-};
+const shown = ['lib/hosted.ts', 'app/api/callbacks/route.ts'];
+/** The page says how they differ from the route that it shows. */
+const linked = ['app/api/edge-callbacks/route.ts', 'pages/api/pages-callbacks.ts'];
+const nextRecipe = Object.fromEntries([
+  ...shown.map((file) => [file, takeFile(page, file)]),
+  ...linked.map((file) => [file, readFileSync(join(root, 'examples/recipes/next', file), 'utf8')]),
+]);
 const layout = 'export default ({ children }: any) => <html lang="en"><body>{children}</body></html>;\n';
 
 /** What the mock service calls its first link. */

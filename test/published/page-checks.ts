@@ -91,7 +91,6 @@ const notRun: Readonly<Record<string, string>> = {
     'is for Prometheus; test/load/alert-rules.test.ts evaluates it, and check:alerts with promtool',
   'docs/recipes.md: lib/hosted.ts': 'is for Next, which check:frameworks builds each night',
   'docs/recipes.md: app/api/callbacks/route.ts': 'is for Next, which check:frameworks builds each night',
-  'docs/recipes.md: app/api/edge-callbacks/route.ts': 'is for Next, which check:frameworks builds each night',
   'docs/recipes.md: hono-on-workers.ts': 'needs workerd, where check:runtimes runs it; it compiles',
 };
 
