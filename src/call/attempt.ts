@@ -130,7 +130,8 @@ export interface Attempt<Call extends RunningCall = RunningCall> {
   readonly history: readonly PastAttempt[];
   /** Null until the attempt is signed. */
   signed: RequestSignature | null;
-  progress: 'not sent' | 'sent' | 'answered';
+  /** How far the request is: given to fetch (`sent`), and taken by a connection (`written`), where that can be seen. */
+  progress: 'not sent' | 'sent' | 'written' | 'answered';
   /** The HTTP status of the response; null until there is a response. */
   status: number | null;
 }

@@ -102,7 +102,10 @@ function fetchWith(
   attempt.progress = 'sent';
   // Called without `this`: as a method, a caller's fetch would get the settings with the signer, and workerd's would fail.
   const { fetch } = settings;
-  const sent = operation.route.writes && isPlatformFetch(fetch) ? sendableOnce(init) : init;
+  const noteWrite = () => {
+    if (attempt.progress === 'sent') attempt.progress = 'written';
+  };
+  const sent = operation.route.writes && isPlatformFetch(fetch) ? sendableOnce(init, noteWrite) : init;
   const fetchOnce = async () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
@@ -171,7 +174,9 @@ function createConnectionError(
   { why, reason, isNotSent, isLasting }: ConnectionFailure,
 ): HostedConnectionError {
   const { history } = attempt;
-  const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, history });
+  // A dispatcher of undici may have sent the request before the error: one that retries gives only its last error.
+  const progress = isNotSent && attempt.progress !== 'written' ? 'not sent' : attempt.progress;
+  const outcome = outcomeWithoutResponse({ progress, history });
   // The platform's error may contain the request, so only its code is passed on.
   const options = reason ? { cause: Object.assign(new Error(reason), { code: reason }) } : {};
   const facts = factsOf(attempt, outcome);

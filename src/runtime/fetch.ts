@@ -6,6 +6,7 @@
 
 import type { FetchInit } from '../options.js';
 import { builtinModule } from './builtin-module.js';
+import { encodeUtf8 } from './bytes.js';
 
 /** The platform's fetch, looked up for each request, because a test or a polyfill may replace it later. */
 export const platformFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
@@ -47,15 +48,27 @@ export function withoutStoring(): NoStore {
  * stream (Fetch, "HTTP-network-or-cache fetch"). The stream has its length, because without one it would be sent in
  * chunks. Some versions of Node fail after status 401 if they may send credentials with a stream (nodejs/undici#4910). A
  * fetch that replaces Node's gets the string.
+ *
+ * @param onWrite - Called when Node has a connection and takes the body to send it. The stream is one of bytes, because
+ *   Node reads another one at once.
  */
 export function sendableOnce(
   init: RequestInit & { readonly body: string; readonly headers: Readonly<Record<string, string>> },
+  onWrite: () => void,
 ): RequestInit {
-  const body = new Blob([init.body]);
-  if ('Deno' in globalThis) return { ...init, body };
+  if ('Deno' in globalThis) return { ...init, body: new Blob([init.body]) };
   if (!String(globalThis.fetch).includes('undici')) return init;
-  const headers = { ...init.headers, 'content-length': String(body.size) };
-  return { ...init, headers, body: body.stream(), duplex: 'half', credentials: 'omit' } as RequestInit;
+  const bytes = encodeUtf8(init.body);
+  const headers = { ...init.headers, 'content-length': String(bytes.length) };
+  const body = new ReadableStream({
+    type: 'bytes',
+    pull(controller) {
+      onWrite();
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+  return { ...init, headers, body, duplex: 'half', credentials: 'omit' } as RequestInit;
 }
 
 /** The errors of connections that undici could not make, each with the host that it tried. */

@@ -195,7 +195,7 @@ test('platformFetch() is the fetch that is there at the time, and gives it what 
 test('Deno gets a blob, which it does not send again by itself', async () => {
   vi.stubGlobal('Deno', {});
 
-  const { method, body } = sendableOnce({ method: 'POST', headers: {}, body: '{"a":1}' });
+  const { method, body } = sendableOnce({ method: 'POST', headers: {}, body: '{"a":1}' }, vi.fn());
 
   expect(method).toBe('POST');
   expect(body).toBeInstanceOf(Blob);
@@ -205,12 +205,15 @@ test('Deno gets a blob, which it does not send again by itself', async () => {
 test('Node’s own fetch gets a stream of a known length, and a fetch in its place the string', async () => {
   const init = { method: 'POST', headers: { accept: 'a' }, body: '{"a":"ž"}' };
 
-  const { body, ...rest } = sendableOnce(init);
+  const onWrite = vi.fn();
+  const { body, ...rest } = sendableOnce(init, onWrite);
 
   expect(body).toBeInstanceOf(ReadableStream);
+  expect(onWrite).not.toHaveBeenCalled();
   expect(await new Response(body).text()).toBe('{"a":"ž"}');
+  expect(onWrite).toHaveBeenCalledOnce();
   const headers = { accept: 'a', 'content-length': '10' };
   expect(rest).toEqual({ method: 'POST', headers, duplex: 'half', credentials: 'omit' });
   recordedFetch();
-  expect(sendableOnce(init)).toBe(init);
+  expect(sendableOnce(init, onWrite)).toBe(init);
 });

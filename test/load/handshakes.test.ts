@@ -4,7 +4,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { HostedClient, type HostedClientOptions, HostedConnectionError } from 'hosted-client';
-import { Agent, ProxyAgent, fetch as undiciFetch } from 'undici';
+import {
+  Agent,
+  getGlobalDispatcher,
+  interceptors,
+  ProxyAgent,
+  setGlobalDispatcher,
+  fetch as undiciFetch,
+} from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type FailingServers, startFailingServers } from '../support/failing-handshakes.js';
 import { apiKey, newLink, partnerId, recordingClock, rejection } from '../support/fake-fetch.js';
@@ -159,5 +166,27 @@ test('links.create() whose dispatcher is destroyed when the service has the requ
   });
 
   expect(error).toMatchObject({ ...unknown, cause: { code: 'UND_ERR_DESTROYED' } });
+  expect(requests).toBe(1);
+});
+
+test('links.create() counts as sent if a dispatcher sent it, and could not connect to send it again', async () => {
+  const before = getGlobalDispatcher();
+  const retrying = new Agent().compose(interceptors.retry({ minTimeout: 1, methods: ['POST'] }));
+  setGlobalDispatcher(retrying);
+  onTestFinished(() => {
+    setGlobalDispatcher(before);
+    return retrying.destroy();
+  });
+  let requests = 0;
+  const server = createServer((request) => {
+    requests += 1;
+    server.close();
+    request.resume().once('end', () => request.socket.destroy());
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+
+  const { error } = await createAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+
+  expect(error).toMatchObject({ ...unknown, cause: { code: 'ECONNREFUSED' } });
   expect(requests).toBe(1);
 });
