@@ -78,7 +78,10 @@ const begun = new WeakSet<object>();
 
 type Subscribe = (
   name: string,
-  subscriber: (message: { error: object; connectParams?: { host: string } }) => void,
+  subscriber: (message: {
+    error: object;
+    connectParams?: { host: string; port: string; servername: string | null };
+  }) => void,
 ) => void;
 
 let isWatching = false;
@@ -92,8 +95,11 @@ export function watchUndici(): void {
   if (!channels?.subscribe) return;
   isWatching = true;
   channels.subscribe('undici:client:connectError', ({ error, connectParams }) => {
+    const { host = '', port, servername } = connectParams ?? {};
+    // A dispatcher that resolves names itself connects to an IP address, in the name of the host.
+    const named = servername ? `${servername}${port ? `:${port}` : ''}` : host;
     // If a proxy cannot be reached, undici reports its host before the host behind it.
-    if (!unconnected.has(error)) unconnected.set(error, connectParams?.host ?? '');
+    if (!unconnected.has(error)) unconnected.set(error, named);
   });
   channels.subscribe('undici:request:error', ({ error }) => begun.add(error));
 }

@@ -45,7 +45,7 @@ async function createAt(origin: string, fault = '', options: Partial<HostedClien
 }
 
 /** undici's fetch, through this dispatcher, as a caller's own. */
-const through = (dispatcher: Agent | ProxyAgent): NonNullable<HostedClientOptions['fetch']> => {
+const through = (dispatcher: Dispatcher): NonNullable<HostedClientOptions['fetch']> => {
   onTestFinished(() => dispatcher.destroy());
   return (url, init) => undiciFetch(url, { ...init, dispatcher });
 };
@@ -167,6 +167,19 @@ test('links.create() whose dispatcher is destroyed when the service has the requ
 
   expect(error).toMatchObject({ ...unknown, cause: { code: 'UND_ERR_DESTROYED' } });
   expect(requests).toBe(1);
+});
+
+test('links.create() through a dispatcher that resolves names itself names the service, and no proxy', async () => {
+  const addresses = [{ address: '127.0.0.1', family: 4, ttl: 1_000 }] as const;
+  const resolving = new Agent().compose(
+    interceptors.dns({ lookup: (_origin, _options, done) => done(null, addresses) }),
+  );
+  const origin = `https://partner.test:${hostOf('refused').split(':')[1]}`;
+
+  const { error } = await createAt(origin, '', { fetch: through(resolving) });
+
+  expect(error).toMatchObject({ ...notSent, cause: { code: 'ECONNREFUSED' } });
+  expect(error.message).toContain(`${origin} refused the connection (ECONNREFUSED): check host and port in "baseUrls"`);
 });
 
 test('links.create() counts as sent if a dispatcher sent it, and could not connect to send it again', async () => {
