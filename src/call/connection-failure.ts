@@ -23,7 +23,9 @@ export interface ConnectionFailure {
 }
 
 /** What a fetch is said to have thrown if it resolved with something else than a response. */
-export const noResponse = new TypeError('"fetch" resolved with no response');
+export const noResponse = new TypeError('no response');
+/** The same for a response whose body cannot be read, such as those of node-fetch. */
+export const noStream = new TypeError('a body that is no ReadableStream: use the fetch of the platform or of undici');
 
 /** One error that `fetch` or its connections reported; `code` and `syscall` are empty if it has none. */
 type PlatformError = Readonly<Record<'code' | 'syscall' | 'message', string>> & ReturnType<typeof undiciStepOf>;
@@ -39,8 +41,9 @@ export function explainFailure(thrown: unknown, origin: string, fetch: unknown):
   // Any other text from a caller's fetch may be a secret.
   const isShown = kind !== undefined || isPlatforms || isBeforeSending(error);
   const reason = isShown && /^[A-Z][\w/]+$/.test(error.code) ? error.code : null;
-  if (thrown === noResponse || (!kind && !isPlatforms && !isNotSent)) {
-    const how = thrown === noResponse ? 'resolved with no response' : `failed: ${describeThrown(thrown)}`;
+  const unusable = [noResponse, noStream].find((each) => each === thrown);
+  if (unusable || (!kind && !isPlatforms && !isNotSent)) {
+    const how = unusable ? `resolved with ${unusable.message}` : `failed: ${describeThrown(thrown)}`;
     return { why: `${isPlatforms ? 'fetch' : `the client's own "fetch"`} ${how}`, reason, isNotSent, isLasting };
   }
   const [, what, adviceOf] = kind ?? [null, isNotSent ? 'no connection could be made to ORIGIN' : broken];

@@ -22,7 +22,7 @@ import {
   type RequestSignature,
   type RunningCall,
 } from './attempt.js';
-import { type ConnectionFailure, explainFailure, noResponse } from './connection-failure.js';
+import { type ConnectionFailure, explainFailure, noResponse, noStream } from './connection-failure.js';
 import type { Encoded } from './operation.js';
 import { reportEvent } from './retry.js';
 
@@ -112,6 +112,7 @@ function fetchWith(
     // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
     const response = (await fetch(url, sent as FetchInit)) as Response;
     if (typeof response?.headers?.get !== 'function') throw noResponse;
+    if (response.body && typeof response.body.getReader !== 'function') throw noStream;
     return response;
   };
   // ky is not used while `Object.prototype` is polluted, because ky would read options and hooks from it.

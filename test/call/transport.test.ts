@@ -1,5 +1,6 @@
 /** What leaves, and what does not, when something is wrong on our own side. */
 
+import { Readable } from 'node:stream';
 import {
   type FetchInit,
   HostedClient,
@@ -160,6 +161,19 @@ test.each<[unknown]>([[undefined], [null], ['text'], [{}], [{ headers: null }], 
     expect((error as Error).message).toContain('the client\'s own "fetch" resolved with no response');
   },
 );
+
+test('a replaced fetch of the platform whose bodies are streams of Node, as those of node-fetch, is named', async () => {
+  const response = { status: 200, ok: true, headers: new Headers(), body: Readable.from(['{}']) };
+  vi.stubGlobal('fetch', async () => response);
+  const { clientOptions } = createMockService().sandbox;
+
+  const error = await rejection(new HostedClient({ ...clientOptions, maxRetries: 0 }).links.create(newLink));
+
+  expect(error).toMatchObject({ code: 'connection', outcome: 'unknown' });
+  expect((error as Error).message).toContain(
+    'Cannot create a link: fetch resolved with a body that is no ReadableStream: use the fetch of the platform or of undici',
+  );
+});
 
 test('a replaced fetch of the platform that resolves with nothing is named, too', async () => {
   vi.stubGlobal('fetch', async () => undefined);
