@@ -112,6 +112,12 @@ const kinds: readonly (readonly [text: RegExp, what: string, advice?: string | (
   [/^ERR_ACCESS_DENIED .|^ Requires net /, 'this process may not connect to ORIGIN', 'start it with --allow-net'],
   [/ bad port$| are blocked$/, 'fetch connects to no service at the port of ORIGIN', checkPort],
   [/^UND_ERR_(?:CLOSED|DESTROYED) /, 'the dispatcher of "fetch" was closed before the response of ORIGIN'],
+  [
+    /^UND_ERR_(?:REQ_RETRY|RESPONSE|REQ_CONTENT_LENGTH_MISMATCH) /,
+    'the dispatcher of "fetch" withheld the response of ORIGIN',
+    'use one that neither retries nor throws for a status',
+  ],
+  [/^UND_MOCK_ERR_/, 'no mock of undici matches the request to ORIGIN'],
   [/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT /, 'ORIGIN did not respond within the time limit of fetch itself'],
   [/^(?:ECONNRESET|ECONNABORTED|EPIPE|EPROTO|UND_ERR_SOCKET|ConnectionClosed) /, broken],
 ];

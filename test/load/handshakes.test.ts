@@ -1,13 +1,16 @@
 // What became of a create is told by the step that failed, on real sockets: only what no server has seen is "not sent".
 
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { HostedClient, type HostedClientOptions, HostedConnectionError } from 'hosted-client';
 import {
   Agent,
+  type Dispatcher,
   getGlobalDispatcher,
   interceptors,
+  MockAgent,
   ProxyAgent,
   setGlobalDispatcher,
   fetch as undiciFetch,
@@ -49,6 +52,14 @@ const through = (dispatcher: Dispatcher): NonNullable<HostedClientOptions['fetch
   onTestFinished(() => dispatcher.destroy());
   return (url, init) => undiciFetch(url, { ...init, dispatcher });
 };
+
+/** The origin of a server on this machine, closed when the test is over. */
+async function serving(listener: (request: IncomingMessage, response: ServerResponse, server: Server) => void) {
+  const server: Server = createServer((request, response) => listener(request, response, server));
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** As the DNS of Node responds. */
 function unknownName(host: string, _options: object, done: (error: Error, address: string, family: number) => void) {
@@ -154,25 +165,48 @@ test.each<['close' | 'destroy']>([['close'], ['destroy']])(
 test('links.create() whose dispatcher is destroyed when the service has the request counts as sent', async () => {
   const agent = new Agent();
   let requests = 0;
-  const server = createServer(() => {
+  const origin = await serving(() => {
     requests += 1;
     void agent.destroy();
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-
-  const { error } = await createAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, '', {
-    fetch: through(agent),
   });
+
+  const { error } = await createAt(origin, '', { fetch: through(agent) });
 
   expect(error).toMatchObject({ ...unknown, cause: { code: 'UND_ERR_DESTROYED' } });
   expect(requests).toBe(1);
 });
 
+/** A dispatcher for tests that lets no request through. It has no `destroy` of its own. */
+function createMock(): Dispatcher {
+  const mock = new MockAgent();
+  mock.disableNetConnect();
+  return Object.assign(mock, { destroy: () => mock.close() });
+}
+
+const withheld = 'the dispatcher of "fetch" withheld the response of ORIGIN';
+
+test.each<[string, () => Dispatcher, string]>([
+  ['retries', () => new Agent().compose(interceptors.retry()), `${withheld} (UND_ERR_REQ_RETRY)`],
+  [
+    'retries also what it cannot send again',
+    () => new Agent().compose(interceptors.retry({ minTimeout: 1, methods: ['POST'] })),
+    `${withheld} (UND_ERR_REQ_CONTENT_LENGTH_MISMATCH)`,
+  ],
+  ['throws for a status', () => new Agent().compose(interceptors.responseError()), `${withheld} (UND_ERR_RESPONSE)`],
+  ['is a mock', createMock, 'no mock of undici matches the request to ORIGIN (UND_MOCK_ERR_MOCK_NOT_MATCHED)'],
+])('links.create() through a dispatcher that %s names it', async (_what, createDispatcher, says) => {
+  const origin = await serving((_request, response) => response.writeHead(503).end());
+
+  const { error } = await createAt(origin, '', { fetch: through(createDispatcher()) });
+
+  expect(error).toMatchObject(unknown);
+  expect(error.message.replaceAll(origin, 'ORIGIN')).toContain(says);
+});
+
 test('links.create() through a dispatcher that resolves names itself names the service, and no proxy', async () => {
-  const addresses = [{ address: '127.0.0.1', family: 4, ttl: 1_000 }] as const;
+  const address = { address: '127.0.0.1', family: 4, ttl: 1_000 } as const;
   const resolving = new Agent().compose(
-    interceptors.dns({ lookup: (_origin, _options, done) => done(null, addresses) }),
+    interceptors.dns({ lookup: (_origin, _options, done) => done(null, [address]) }),
   );
   const origin = `https://partner.test:${hostOf('refused').split(':')[1]}`;
 
@@ -191,14 +225,13 @@ test('links.create() counts as sent if a dispatcher sent it, and could not conne
     return retrying.destroy();
   });
   let requests = 0;
-  const server = createServer((request) => {
+  const origin = await serving((request, _response, server) => {
     requests += 1;
     server.close();
     request.resume().once('end', () => request.socket.destroy());
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
+  });
 
-  const { error } = await createAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const { error } = await createAt(origin);
 
   expect(error).toMatchObject({ ...unknown, cause: { code: 'ECONNREFUSED' } });
   expect(requests).toBe(1);
