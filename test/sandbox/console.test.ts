@@ -105,7 +105,11 @@ test('a link’s page lists what happened to it and to its jobs, the newest firs
     'Delivered Callback 2 · 0810',
     'Verified Job · Onboarding',
   ]);
-  expect(html).toContain('0814 Provisional Enroll - Under Review, then 0810 Enroll User');
+  const own = rowsOf(html).find(({ what }) => what === 'Job · Onboarding');
+  expect(own?.why).toBe('0814 Provisional Enroll - Under Review, then 0810 Enroll User');
+  // By its ids, it is told apart from the other jobs of the same name.
+  expect(own?.row).toContain(`title="${job.jobId}"`);
+  expect(own?.row).toContain(`title="${link.refId}"`);
 });
 
 test('the console completes and fails jobs, and posts their results', async () => {

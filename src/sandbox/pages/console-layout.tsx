@@ -6,7 +6,7 @@
 
 import type { Child } from 'hono/jsx';
 import { environments } from '../../options.js';
-import { describeEntry, isJob, jobUrl, type StreamEntry } from '../stream.js';
+import { describeEntry, jobUrl, type StreamEntry } from '../stream.js';
 import { ago } from './console-script.js';
 import { Layout } from './layout.js';
 
@@ -110,7 +110,7 @@ export function Ago({ at, isNext = false }: { at: number | Date; isNext?: boolea
 /** How many characters a row shows of a name and of a note. The page behind the row shows them all. */
 const longest = { name: 80, note: 300 };
 
-/** An entry of the stream. The row of a job has no ids: its name and result say more. */
+/** An entry of the stream. */
 export function EntryRow({ entry }: { entry: StreamEntry }) {
   const { id, href, what, name, note, status, kind } = describeEntry(entry);
   return (
@@ -123,7 +123,9 @@ export function EntryRow({ entry }: { entry: StreamEntry }) {
           {name !== undefined && [' · ', <bdi>{clamp(name, longest.name)}</bdi>]}
         </bdi>
       </a>
-      <span class="ids">{!isJob(entry) && <Ids {...entry} />}</span>
+      <span class="ids">
+        <Ids {...entry} />
+      </span>
       <span class="why">
         <bdi>{clamp(note, longest.note)}</bdi>
       </span>
