@@ -160,6 +160,14 @@ test('a callback’s page shows what was posted, and what the receiver answered'
   expect(sandbox.callbacks[0]?.attempts).toHaveLength(2);
 });
 
+test('a callback’s page has no box for a response without a body', async () => {
+  const { sandbox } = await playAndReceive({ statuses: [200] });
+
+  const html = await read(`${sandbox.origin}/console/callbacks/1`);
+
+  expect(html).toMatch(/<ol class="attempts"><li[^>]*><time[^>]*>[^<]*<\/time> <strong>200<\/strong> [\d.]+ ms <\/li>/);
+});
+
 test('a waiting callback is posted and stopped over HTTP', async () => {
   const { sandbox, refId } = await linkAndReceiver({ statuses: [500, 500], callbackRetriesMs: [3_600_000, 3_600_000] });
   await sandbox.play(refId, 'approved');

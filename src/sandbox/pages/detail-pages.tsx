@@ -152,8 +152,8 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
               <li class={attempt.problem === null ? '' : 'failed'}>
                 <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
                 {attempt.problem !== reason && attempt.problem}
-                {texts?.[`response ${index}`] !== texts?.[`response ${index + 1}`] && (
-                  <pre>{texts?.[`response ${index}`]}</pre>
+                {texts?.[`response ${index}`] && texts[`response ${index}`] !== texts[`response ${index + 1}`] && (
+                  <pre>{texts[`response ${index}`]}</pre>
                 )}
               </li>
             ))
