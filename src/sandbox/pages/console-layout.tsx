@@ -75,7 +75,7 @@ export function ConsolePage({ title, at, counts, done, children }: ConsolePagePr
           ))}
         </ul>
         <form method="get" action="/">
-          <input id="search" type="search" name="q" placeholder="Search ( / )" aria-label="Search what rows show" />
+          <input id="search" type="search" name="q" placeholder="Search (/)" aria-label="Search what rows show" />
         </form>
         <p class="live" role="status" data-follow="Live">
           Reload to update

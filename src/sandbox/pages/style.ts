@@ -144,7 +144,7 @@ dl { display: grid; gap: 0.25rem; margin: 0 0 1.25rem; } dd { margin: 0; }
   .rows > li { display: grid; grid-template-columns: 4.75rem 7.5rem minmax(12rem, 1fr) 15rem minmax(0, 2.4fr); min-height: 2.25rem; }
   .rows a { min-height: 2.25rem; }
   .ids { flex-wrap: nowrap; white-space: nowrap; }
-  .why { line-height: 1.3125rem; }
+  .why { padding-block: 0.25rem; line-height: 1.3125rem; }
   .why > bdi { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
   .failed .why > bdi, .wait ~ .why > bdi { -webkit-line-clamp: 6; }
   .failures { float: inline-end; }
