@@ -45,6 +45,10 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
+/** How a command takes variables from a file: npx has no option for it, and `NODE_OPTIONS` does not allow it. */
+export const envFileAdvice =
+  'if the variables are in a file .env, run "node --env-file=.env node_modules/hosted-client/dist/cli/index.js COMMAND"';
+
 /**
  * Creates a client from the environment variables. Its log goes to stderr, because stdout is only for the requested
  * data.

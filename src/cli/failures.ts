@@ -6,7 +6,7 @@
 
 import { type AnyHostedError, type HostedValidationError, isHostedError } from '../index.js';
 import { toFlag, UsageError } from './arguments.js';
-import { type Context, type ExitCode, exitCodes } from './context.js';
+import { type Context, type ExitCode, envFileAdvice, exitCodes } from './context.js';
 import { writeLine } from './output.js';
 
 /** The sandbox or this machine rejected something. */
@@ -87,7 +87,7 @@ function doctor(message: string): readonly string[] {
 
 function adviceAboutVariables(message: string): readonly string[] {
   return message.includes('"HOSTED_')
-    ? ['"npx hosted-client sandbox" starts a sandbox, and prints the variables for it']
+    ? [`"npx hosted-client sandbox" starts a sandbox, and prints the variables for it; ${envFileAdvice}`]
     : [];
 }
 

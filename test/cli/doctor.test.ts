@@ -60,6 +60,7 @@ test('variables that are missing or malformed are named', async () => {
   expect(messages).toContain('HOSTED_PARTNER_ID must be set');
   expect(messages).toContain('HOSTED_API_KEY must be set');
   expect(messages).toContain('HOSTED_ENVIRONMENT must be "sandbox" or "production"');
+  expect(messages).toContain('--env-file=.env');
 });
 
 test.each<[string, Env, string]>([

@@ -200,6 +200,7 @@ test('missing variables exit 2, and are named', async () => {
   expect(code).toBe(2);
   expect(stderr).toContain('"HOSTED_PARTNER_ID" must be set');
   expect(stderr).toContain('"HOSTED_SANDBOX_BASE_URL" must be set');
+  expect(stderr).toContain('--env-file=.env');
 });
 
 test('an interruption exits 130', async () => {

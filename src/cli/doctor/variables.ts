@@ -10,7 +10,7 @@ import { isPublicUrl } from '../../protocol/http-url.js';
 import { findKeyWarnings } from '../../signing/keys.js';
 import { findSimilarName } from '../../validation/did-you-mean.js';
 import { isHttpUrl } from '../arguments.js';
-import { type Context, createClient } from '../context.js';
+import { type Context, createClient, envFileAdvice } from '../context.js';
 import type { Finding } from './finding.js';
 
 const known = [
@@ -52,6 +52,8 @@ export function checkVariables(context: Context): Setup {
   } catch (error) {
     const issues = isHostedError(error) && error.code === 'config' ? error.issues : [];
     const wrong = issues.map(({ path, message }) => `${toVariable(path, context)} ${message}`);
+    // A program that was started with a file has variables that this command does not see.
+    if (context.env.HOSTED_PARTNER_ID === undefined) wrong.push(envFileAdvice);
     first = { check: 'variables', state: 'wrong', message: wrong.join('; ') || 'cannot be read' };
   }
   return { findings: [first, ...findings], client, addresses };
