@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { readOptions } from '../../src/tracking/options.ts';
 import { letOthersRun } from '../../src/tracking/pause.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
+import { deferred } from '../support/fake-fetch.js';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, openTracker, until } from './world.ts';
 
@@ -125,7 +126,7 @@ onOneDatabase((database) => {
     let locked: string | undefined;
     let waiting = 0;
     let destroyed = 0;
-    const unlocked = Promise.withResolvers<void>();
+    const unlocked = deferred();
     const connect = async () => {
       const connection = await database.pool.connect();
       const query: SqlPool['query'] = async (text, values) => {

@@ -1,6 +1,7 @@
 // Two things at once: whichever comes first, one completion comes of it, with one context.
 
 import { expect, test } from 'vitest';
+import { deferred } from '../support/fake-fetch.js';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, newLink, openTracker, startWorker, until } from './world.ts';
 
@@ -51,7 +52,7 @@ onEachDatabase((database) => {
 
   if (database.name === 'PostgreSQL')
     test('a transaction that tracks what is tracked already holds up nothing', async () => {
-      const handling = Promise.withResolvers<void>();
+      const handling = deferred();
       const { world, tracker, completions } = await startWorker(createWorld(database), {
         handle: () => handling.promise,
       });
