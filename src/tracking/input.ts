@@ -210,7 +210,8 @@ function isJson(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return !/[\ud800-\udfff]|\0/u.test(value);
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || depth >= maxDepth) return false;
-  if (Array.isArray(value)) return value.every((entry) => isJson(entry, depth + 1));
+  // JSON would write null for a hole, which `every` leaves out.
+  if (Array.isArray(value)) return [...value].every((entry) => isJson(entry, depth + 1));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return false;
   return Object.entries(value).every(([name, inner]) => isJson(name, 0) && isJson(inner, depth + 1));

@@ -98,6 +98,7 @@ onEachPlace((createWorld) => {
       { userId: 'u', jobId: 'j', context: circle },
       { userId: 'u', jobId: 'j', context: { at: new Date() } },
       { userId: 'u', jobId: 'j', context: Number.NaN },
+      { userId: 'u', jobId: 'j', context: new Array(1) },
       { userId: 'u', jobId: 'j', deadline: new Date(world.now() - 1_000) },
       { userId: 'u', jobId: 'j', linkRefId: ' ' },
       { userId: '\ufeffu', jobId: '\ufeffj' },
@@ -113,10 +114,11 @@ onEachPlace((createWorld) => {
       'jobs[3].context',
       'jobs[4].context',
       'jobs[5].context',
-      'jobs[6].deadline',
-      'jobs[7].linkRefId',
-      'jobs[8].userId',
-      'jobs[8].jobId',
+      'jobs[6].context',
+      'jobs[7].deadline',
+      'jobs[8].linkRefId',
+      'jobs[9].userId',
+      'jobs[9].jobId',
     ]);
     const ofLink = await tracker
       .trackLink('../x', { deadline: new Date(0), db: {} as never })
