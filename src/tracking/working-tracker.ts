@@ -108,7 +108,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     const rows = new Map(keyed.toReversed().map(({ key, row }) => [key, row]));
     if (rows.size > 0) {
       const values = [`[${[...rows.values()].join()}]`, readTrace(own), JSON.stringify([...rows.keys()])];
-      await sqlOf(db).run(statements.track, values);
+      await sqlOf(db).run(statements.track, values, rows.size > batchSize ? longStatementMs : undefined);
       wake();
     }
     return keyed.map(({ key }) => key);

@@ -1,7 +1,8 @@
 import { createMockService } from 'hosted-client/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { letOthersRun } from '../../src/tracking/pause.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { createWorld, openTracker } from './world.ts';
+import { createWorld, openTracker, wrapPool } from './world.ts';
 
 onOneDatabase((database) => {
   test('track() inside a transaction of the caller is undone with it', async () => {
@@ -60,6 +61,33 @@ onOneDatabase((database) => {
 
     const readsOfOne = [...readIn.values()].reduce((sum, reads) => sum + reads, 0) / jobs.length;
     expect(Math.max(...readIn.values())).toBeLessThanOrEqual(200 * readsOfOne);
+  });
+
+  test('track() has ten seconds, and thirty for many jobs', async () => {
+    const world = createWorld(database);
+    let hanging: number | null = null;
+    const pool = wrapPool(database.pool, () => (_, run) => {
+      if (hanging === null) return run();
+      hanging += 1;
+      return new Promise(() => {});
+    });
+    const tracker = await world.open({ pool });
+    hanging = 0;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const rejected: number[] = [];
+    const calls = [1, 1_000].map(async (count) => {
+      const jobs = Array.from({ length: count }, (_, n) => ({ userId: 'u', jobId: `${n}` }));
+      await tracker.track(jobs).catch(() => rejected.push(count));
+    });
+    while (hanging < 2) await letOthersRun();
+
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(rejected).toEqual([1]);
+
+    await vi.advanceTimersByTimeAsync(20_000);
+    await Promise.all(calls);
+    expect(rejected).toEqual([1, 1_000]);
   });
 
   test('the key of a job is the same in every process, and another in the other environment', async () => {
