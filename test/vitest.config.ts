@@ -36,8 +36,6 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism()),
     // No test waits for a time to pass, so these limits only end one that hangs, however busy the machine is.
     testTimeout: 60_000,
-    // A test that `failWhenClockIsIdle` has given up keeps its place among those that may run at once.
-    maxConcurrency: 10_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
@@ -49,6 +47,8 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...kit, ...tracking, ...load],
           pool: 'threads',
           isolate: false,
+          // A test that `failWhenClockIsIdle` has given up keeps its place among those that may run at once.
+          maxConcurrency: 10_000,
         },
       },
       // In processes, because a thread cannot change its umask.

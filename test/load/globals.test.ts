@@ -42,7 +42,7 @@ test.each<[string, string, string[], string]>([
     'no TextEncoder, as in jest’s jsdom',
     noCoders,
     [],
-    'not_sent Cannot create a link: the code that sends requests could not be loaded: this environment has no TextEncoder; for jest, set "testEnvironment" to "node"',
+    'not_sent Cannot create a link: the code that sends requests could not be loaded (ReferenceError): this environment has no TextEncoder; for jest, set "testEnvironment" to "node"',
   ],
 ])('with %s, the package is imported and used', async (_what, changes, args, says) => {
   writeFileSync(join(built.folder, 'changes.mjs'), changes);

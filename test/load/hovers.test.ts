@@ -57,7 +57,10 @@ function hoverOver(text: string): { readonly form: string; readonly words: strin
 }
 
 test.each([
-  ['status.state', "What `job_complete` and `job_success` say: `'pending'`, then `'succeeded'` or `'failed'` (§3)."],
+  [
+    'status.state',
+    "The verdict, and all that you need to decide by: `'pending'` until there is one, then `'succeeded'` (the person was verified) or `'failed'` (the person was not verified, which is a result and not an error). It depends only on `job_complete` and `job_success` (§3), never on a result code. A later status may have another one.",
+  ],
   ['status.complete', 'Whether there is a final status.'],
   [
     'status.success',
@@ -65,7 +68,7 @@ test.each([
   ],
   [
     'succeeded.result',
-    "The job's result. Null if the service sent none, an empty one, or a string, which is then the `message`. Even a succeeded job may have none.",
+    "The job's result. Null if the service sent none, an empty one, or one that is no object; a string is then the `message`. Even a succeeded job may have none.",
   ],
 ])('the hover of %s says the same for every kind of status', { timeout: 60_000 }, (name, words) => {
   expect(hoverOver(name).words).toBe(words);
