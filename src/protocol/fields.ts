@@ -63,10 +63,12 @@ export function createReader<Table extends Fields>(table: Table) {
   };
 }
 
-/** The properties of all fields, under the names of the fields on the wire. */
-export function propertiesOf(...tables: readonly Fields[]): ReadonlyMap<string, string> {
+/** The properties of all fields, under the names of the fields on the wire; null for strict fields. */
+export function propertiesOf(...tables: readonly Fields[]): ReadonlyMap<string, string | null> {
   const entries = tables.flatMap((table) => Object.entries(table));
-  return new Map(entries.flatMap(([name, { wire }]) => [wire].flat().map((field) => [field, name] as const)));
+  return new Map(
+    entries.flatMap(([name, { wire, isStrict }]) => [wire].flat().map((field) => [field, isStrict ? null : name])),
+  );
 }
 
 /** Whether a value is an empty list. Some languages write an empty object like this. */

@@ -148,7 +148,7 @@ function stringifyValues(record: Properties): Readonly<Record<string, string>> {
  */
 export function extraOf(
   record: Properties,
-  named: ReadonlyMap<string, string>,
+  named: ReadonlyMap<string, string | null>,
   names: string[],
   value: Properties = noFields,
 ): Properties {
@@ -156,7 +156,7 @@ export function extraOf(
     const property = named.get(name);
     if (property === undefined) {
       if (!isLeftOut(name) && Object.hasOwn(record, name)) names.push(name);
-    } else if (value[property] === null && !isMissing(record[name])) names.push(name);
+    } else if (property !== null && value[property] === null && !isMissing(record[name])) names.push(name);
   }
   if (names.length === 0) return noFields;
   return Object.fromEntries(names.map((name) => [name, record[name]]));
