@@ -3,6 +3,8 @@
 
 import {
   ed25519,
+  HostedApiError,
+  HostedAuthenticationError,
   HostedClient,
   HostedConfigError,
   HostedConnectionError,
