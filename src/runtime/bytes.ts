@@ -22,13 +22,23 @@ export function toBytes(value: unknown): Uint8Array | null {
   return isMemory ? new Uint8Array(value as ArrayBuffer) : null;
 }
 
-/** The platform's coders. They are looked up at first use, because jest's jsdom has none. */
-function coders() {
-  return globalThis.TextEncoder ? globalThis : (builtinModule('util') as typeof globalThis);
+/** The platform's coders. They are made at first use, because jest's jsdom has none, and kept, because making one is dear. */
+let coders: ReturnType<typeof createCoders> | undefined;
+
+function createCoders() {
+  const { TextEncoder, TextDecoder } = globalThis.TextEncoder
+    ? globalThis
+    : (builtinModule('util') as typeof globalThis);
+  return {
+    encoder: new TextEncoder(),
+    strict: new TextDecoder('utf-8', { fatal: true }),
+    lossy: new TextDecoder('utf-8'),
+  };
 }
 
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
-  return new (coders().TextEncoder)().encode(text);
+  coders ??= createCoders();
+  return coders.encoder.encode(text);
 }
 
 /**
@@ -36,8 +46,9 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
  * because a replaced byte could change a person's name.
  */
 export function decodeUtf8(bytes: Uint8Array): string | null {
+  coders ??= createCoders();
   try {
-    return new (coders().TextDecoder)('utf-8', { fatal: true }).decode(bytes);
+    return coders.strict.decode(bytes);
   } catch {
     return null;
   }
@@ -45,5 +56,6 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 
 /** Decodes bytes as UTF-8, and replaces invalid bytes. */
 export function decodeLossy(bytes: Uint8Array): string {
-  return new (coders().TextDecoder)('utf-8').decode(bytes);
+  coders ??= createCoders();
+  return coders.lossy.decode(bytes);
 }

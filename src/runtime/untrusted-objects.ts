@@ -139,7 +139,7 @@ export function hasMethods(value: unknown, ...names: readonly string[]): value i
 
 /** Whether a value is a promise, of any realm or library. */
 export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return hasMethods(value, 'then');
+  return value instanceof Promise || hasMethods(value, 'then');
 }
 
 /**
@@ -185,7 +185,7 @@ function isBelowObjectPrototype(holder: object, name: string): boolean {
 }
 
 /** The standard properties of `Object.prototype` (ECMA-262 §20.1.3 and §B.2.2). */
-const standardNames = [
+const standardNames: ReadonlySet<string> = new Set([
   ...[
     'constructor',
     'hasOwnProperty',
@@ -196,11 +196,11 @@ const standardNames = [
     'valueOf',
   ],
   ...['__proto__', '__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__'],
-];
+]);
 
 /** The names that other code has put on `Object.prototype`. */
 function foreignNames(): readonly string[] {
-  return Object.getOwnPropertyNames(Object.prototype).filter((name) => !standardNames.includes(name));
+  return Object.getOwnPropertyNames(Object.prototype).filter((name) => !standardNames.has(name));
 }
 
 /**
