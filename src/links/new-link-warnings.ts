@@ -32,7 +32,7 @@ const mistakes: readonly FindMistake[] = [
   ({ expiresAt }, { clock }) =>
     expiresAt !== undefined &&
     new Date(expiresAt).getTime() <= clock.now() &&
-    'the expiresAt of a link is in the past, so nobody can use the link',
+    'the expiresAt of a link is in the past, so the link cannot be used',
 ];
 
 /** Creates a function that logs the probable mistakes in new links, each kind of mistake once. */

@@ -33,7 +33,7 @@ export function createBatches<T, R = void>(write: (items: readonly T[]) => Promi
         const result = await write(batch.map(({ item }) => item));
         for (const { resolve } of batch) resolve(result);
       } catch (error) {
-        // One item can make its batch fail, for example a row that somebody has locked. So each item is tried alone.
+        // One item can make its batch fail, for example a row that is locked. So each item is tried alone.
         for (const { item, resolve, reject } of batch) {
           if (batch.length === 1) reject(error);
           else write([item]).then(resolve, reject);

@@ -140,7 +140,7 @@ test.each([
 
 // Links -----------------------------------------------------------------------
 
-const past = 'the expiresAt of a link is in the past, so nobody can use the link';
+const past = 'the expiresAt of a link is in the past, so the link cannot be used';
 
 test.each<[string, Partial<NewLink>, string | null]>([
   [

@@ -54,7 +54,7 @@ export function createResultStore(
     },
   };
 
-  // Tries again until `until`, because the database may be unreachable for a while. A row that somebody has locked makes
+  // Tries again until `until`, because the database may be unreachable for a while. A row that is locked makes
   // its whole batch fail, so each step is then stored alone.
   async function keepAdding(step: Step, until: number): Promise<Stored> {
     const effect = step.is === 'begins' ? 'no handler is called' : 'no result of a handler is stored';
