@@ -41,10 +41,10 @@ const trackerOf = (world: World) => {
 };
 
 /** The statements, row writes and WAL of some work. */
-async function watch({ ask, service }: World, work: Promise<unknown>) {
+async function watch({ ask, service }: World, work: () => Promise<unknown>) {
   if (!ask) throw new Error('there is no server');
   const before = { ...(await readCounters(ask)), requests: service.requests, at: performance.now() };
-  await work;
+  await work();
   const after = { ...(await readCounters(ask)), requests: service.requests, at: performance.now() };
   return {
     ...{ requests: after.requests - before.requests, statements: after.statements - before.statements },
@@ -59,7 +59,7 @@ export const measures: Readonly<Record<string, (measure: Measure) => Promise<voi
       const world = await openFed(cluster, 10_000, { maxRequestsPerSecond: 500 });
       await world.startWork(trackers);
       await sleep(1_000);
-      const { requests, statements, rows, wal, seconds } = await watch(world, sleep(8_000));
+      const { requests, statements, rows, wal, seconds } = await watch(world, () => sleep(8_000));
       const per = (value: number) => Math.round((value / requests) * 1_000);
       stdout.write(
         `500 a second, ${trackers} workers, 10,000 due: ${Math.round(requests / seconds)} polls a second; for 1,000 polls ${per(statements)} statements, ` +
@@ -108,7 +108,7 @@ export const measures: Readonly<Record<string, (measure: Measure) => Promise<voi
         await world.startWork();
         for (let tries = 0; counts.handed < jobs && tries < 1_200; tries++) await sleep(100);
       };
-      const { statements, rows, wal } = await watch(world, finish());
+      const { statements, rows, wal } = await watch(world, finish);
       const each = (value: number) => (value / jobs).toFixed(2);
       stdout.write(
         `contexts of ${contextBytes} B: ${counts.handed} of ${jobs} handed over; each took ${each(statements)} statements, ${each(rows)} row writes, ${Math.round(wal / jobs)} bytes of WAL\n`,
@@ -124,7 +124,7 @@ export const measures: Readonly<Record<string, (measure: Measure) => Promise<voi
     const world = await openFed(cluster, 0, {});
     await world.startWork();
     await sleep(5_000);
-    const { statements, seconds } = await watch(world, sleep(30_000));
+    const { statements, seconds } = await watch(world, () => sleep(30_000));
     stdout.write(`nothing to do: ${(statements / seconds).toFixed(1)} statements a second\n`);
     if (statements / seconds > 3.5) fail(`${(statements / seconds).toFixed(1)} statements a second while idle`);
     await world.close();
@@ -186,7 +186,7 @@ export const measures: Readonly<Record<string, (measure: Measure) => Promise<voi
     const megabytes = (process.memoryUsage().rss - rss) / 2 ** 20;
     await sleep(10_000);
     const cpu = process.cpuUsage();
-    const { statements, seconds } = await watch(world, sleep(20_000));
+    const { statements, seconds } = await watch(world, () => sleep(20_000));
     const { user, system } = process.cpuUsage(cpu);
     stdout.write(
       `20 partners with nothing to do: ${(statements / seconds).toFixed(0)} statements a second (${(statements / seconds / 20).toFixed(1)} each), ` +
