@@ -53,16 +53,9 @@ export default defineConfig({
       },
       // In processes, because a thread cannot change its umask.
       { extends: true, test: { name: 'kit', include: kit, pool: 'forks', isolate: false } },
-      // Databases and browsers that share the machine may take long.
-      { extends: true, test: { name: 'tracking', include: tracking, testTimeout: 120_000 } },
-      {
-        extends: true,
-        test: {
-          name: 'load',
-          include: load,
-          testTimeout: 120_000,
-        },
-      },
+      // Databases, browsers and floods that share the machine may take long.
+      { extends: true, test: { name: 'tracking', include: tracking, testTimeout: 300_000 } },
+      { extends: true, test: { name: 'load', include: load, testTimeout: 300_000 } },
     ],
   },
 });
