@@ -82,21 +82,17 @@ export function pastedString<T = string>(isRight: (value: unknown) => boolean, m
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
 export const httpUrl = z.pipe(
   z.transform(copyUrl),
-  pastedString<string>(isUrlString, 'must be an absolute http(s) URL'),
+  pastedString<string>(isHttpUrl, 'must be an absolute http(s) URL'),
 );
 
 /** The URL for callbacks: an absolute http(s) URL in the form that is sent, or null. */
 export const callbackUrl = z.pipe(
   z.transform(copyUrl),
   pastedString<string | null>(
-    (value) => value === null || isUrlString(value),
+    (value) => value === null || isHttpUrl(value),
     'must be an absolute http(s) URL, or null to use the default callback URL of the account',
   ),
 );
-
-function isUrlString(value: unknown): boolean {
-  return typeof value === 'string' && isHttpUrl(value);
-}
 
 /**
  * Writes a caller's `URL` as a string, with the platform's own method: a subclass could return one string for the check
