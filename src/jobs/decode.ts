@@ -172,11 +172,10 @@ function isEmpty(wire: unknown): boolean {
 
 // A presigned URL has the time of its signing, in the basic ISO format, and the number of seconds for which it is
 // valid.
-function expiryOf(url: URL): Date | null {
-  const signed = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(url.searchParams.get('X-Amz-Date') ?? '');
-  const seconds = /^\d{1,9}$/.exec(url.searchParams.get('X-Amz-Expires') ?? '');
-  if (!signed || !seconds) return null;
-  const [, year, month, day, hour, minute, second] = signed;
-  const start = toDate(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  return start && new Date(start.getTime() + Number(seconds[0]) * 1000);
+function expiryOf({ searchParams }: URL): Date | null {
+  const basic = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/;
+  const signed = searchParams.get('X-Amz-Date') ?? '';
+  const start = basic.test(signed) ? toDate(signed.replace(basic, '$1-$2-$3T$4:$5:$6Z')) : null;
+  const seconds = searchParams.get('X-Amz-Expires') ?? '';
+  return start && /^\d{1,9}$/.test(seconds) ? new Date(start.getTime() + Number(seconds) * 1000) : null;
 }
