@@ -9,14 +9,15 @@ import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
 import { HostedConfigError } from './errors/client-errors.js';
 import { listIssues } from './errors/reasons.js';
-import { createTelemetry, type Logger, type Report, type Telemetry } from './events.js';
+import { createTelemetry, type Report, type Telemetry } from './events.js';
 import { readEnvironment, readSource } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { isBrowser } from './runtime/browser.js';
-import { hasMethods } from './runtime/untrusted-objects.js';
 import { type CheckedOptions, checkOptions, createSettings, findWarnings, readOverrides } from './settings.js';
+import { check } from './validation/check.js';
+import { functionOf, loggerObject } from './validation/input.js';
 
 /**
  * A client of one environment of the service. It contains a secret key, so keep it on the server.
@@ -195,10 +196,7 @@ function createLazyClient(later: LaterOptions): HostedClient {
 
 /** Creates the functions that report problems of a lazy client that could not be started. */
 function createUnstartedTelemetry({ known: { onEvent, logger } }: LaterOptions): Telemetry {
-  return createTelemetry(
-    typeof onEvent === 'function' ? (onEvent as Report) : undefined,
-    hasMethods(logger, 'debug', 'info', 'warn', 'error') ? (logger as Logger) : undefined,
-  );
+  return createTelemetry(check(functionOf<Report>(), onEvent).data, check(loggerObject, logger).data);
 }
 
 function assertNotBrowser(): void {

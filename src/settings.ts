@@ -8,7 +8,6 @@
 import * as z from 'zod/mini';
 import { HostedConfigError } from './errors/client-errors.js';
 import type { Issue } from './errors/hosted-error.js';
-import type { Logger } from './events.js';
 import { type Environment, environments, forEachEnvironment, type HostedClientOptions } from './options.js';
 import { assumedMaxResponseAgeMs, completeWire } from './protocol/assumptions.js';
 import { findCallbackUrlProblem, isLoopback, isPublicUrl } from './protocol/http-url.js';
@@ -27,8 +26,10 @@ import {
   duration,
   durationOr,
   flag,
+  functionOf,
   httpUrl,
   integer,
+  loggerObject,
   maxBodyLimit,
   pastedString,
   stringOf,
@@ -78,7 +79,6 @@ export function readOverrides(overrides: unknown): Readonly<Record<string, unkno
 export function createSettings(checked: CheckedOptions) {
   const environment = checked.environment ?? 'sandbox';
   const links = checked.baseUrls[environment] ?? '';
-  const given = checked.fetch as HostedClientOptions['fetch'];
   return Object.freeze({
     partnerId: checked.partnerId,
     signer: checked.signer ?? hmacSha256({ apiKey: checked.apiKey ?? '' }),
@@ -91,14 +91,14 @@ export function createSettings(checked: CheckedOptions) {
     timeoutMs: checked.timeoutMs ?? 30_000,
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
     maxRetries: checked.maxRetries ?? 2,
-    fetch: given ?? platformFetch,
+    fetch: checked.fetch ?? platformFetch,
     clock: checked.clock ? createWaitingClock(checked.clock) : createPlatformClock(),
     clockSkew: checked.clockSkew ?? 'auto',
     maxResponseAgeMs: checked.maxResponseAgeMs ?? assumedMaxResponseAgeMs,
     maxResponseBytes: checked.maxResponseBytes ?? 8 * 1024 * 1024,
     wire: completeWire(checked.wire),
     logger: checked.logger,
-    onEvent: checked.onEvent as HostedClientOptions['onEvent'],
+    onEvent: checked.onEvent,
     userAgent: `hosted-client/${version}${checked.userAgentSuffix ? ` ${checked.userAgentSuffix}` : ''}`,
   });
 }
@@ -113,11 +113,6 @@ export function findWarnings({ signer, baseUrls, defaultCallbackUrl }: Settings)
     ...(ofUrl === null ? [] : [{ path: 'defaultCallbackUrl', message: ofUrl }]),
   ];
 }
-
-const aFunction = z.custom<(...given: never[]) => unknown>(
-  (value) => typeof value === 'function',
-  'must be a function',
-);
 
 const baseUrl = z.pipe(
   z.custom<string | URL>((value) => typeof value === 'string' || value instanceof URL, 'must be a string or a URL'),
@@ -180,14 +175,14 @@ const optionShape = {
   timeoutMs: z.optional(duration),
   totalTimeoutMs: z.optional(duration),
   maxRetries: z.optional(integer(0, 100)),
-  fetch: z.optional(aFunction),
+  fetch: z.optional(functionOf<NonNullable<HostedClientOptions['fetch']>>()),
   clock: z.optional(z.pipe(z.custom<Clock>(isClock, 'must have now(), and may have sleep()'), z.transform(toClock))),
   clockSkew: z.optional(choice(['auto', 'off'], 'must be "auto" or "off"')),
   maxResponseAgeMs: z.optional(durationOr(false, 'must be an integer of milliseconds, or false')),
   maxResponseBytes: z.optional(integer(1, maxBodyLimit)),
   wire: z.optional(wireOptions),
-  logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
-  onEvent: z.optional(aFunction),
+  logger: z.optional(loggerObject),
+  onEvent: z.optional(functionOf<NonNullable<HostedClientOptions['onEvent']>>()),
   userAgentSuffix: z.optional(stringOf(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
 } satisfies Record<keyof HostedClientOptions, unknown>;
 
@@ -276,8 +271,4 @@ function toClock(clock: Clock, { issues }: z.core.ParsePayload): Clock {
     issues.push({ code: 'custom', input: undefined, message: mustReturnTime });
   }
   return { now: readFinite, sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
-}
-
-function isLogger(value: unknown): boolean {
-  return hasMethods(value, 'debug', 'info', 'warn', 'error');
 }

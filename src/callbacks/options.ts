@@ -9,7 +9,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/client-error
 import { assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject, looseInputObject } from '../validation/check.js';
-import { duration, integer, missing, nonBlank } from '../validation/input.js';
+import { duration, functionOf, integer, missing, nonBlank } from '../validation/input.js';
 import { maxBytesInHand } from './intake.js';
 import type { CallbackHint, HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
@@ -63,7 +63,7 @@ const handlerOptions = inputObject(
     leaseMs: z.optional(duration),
     maxConfirmations: z.optional(integer(1)),
     maxJobsPerSignature: z.optional(integer(1)),
-    onError: z.optional(z.custom<NonNullable<HandlerOptions['onError']>>(isFunction, 'must be a function')),
+    onError: z.optional(functionOf<NonNullable<HandlerOptions['onError']>>()),
     onEvent: z.optional(z.custom<unknown>()),
   },
   'must be an object: { onEvent: (event, status) => { … } }',

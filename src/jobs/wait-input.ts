@@ -11,7 +11,7 @@ import type { CallOptions } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { callOptions, durationOr, flag, integer } from '../validation/input.js';
+import { callOptions, durationOr, flag, functionOf, integer } from '../validation/input.js';
 import type { JobRef, JobStatus } from './types.js';
 
 /**
@@ -105,9 +105,7 @@ const waitOptions = inputObject({
   maxConsecutiveErrors: z.optional(integer(0)),
   imageLinks: z.optional(flag),
   history: z.optional(flag),
-  onPoll: z.optional(
-    z.custom<NonNullable<WaitOptions['onPoll']>>((value) => typeof value === 'function', 'must be a function'),
-  ),
+  onPoll: z.optional(functionOf<NonNullable<WaitOptions['onPoll']>>()),
   concurrency: z.optional(integer(1, 1_000)),
 });
 

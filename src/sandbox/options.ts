@@ -14,7 +14,7 @@ import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { wireOptions } from '../settings.js';
 import { mustHaveNoKeys, serviceOptionRules } from '../testing/service-options.js';
 import { check, inputObject } from '../validation/check.js';
-import { flag, httpUrl, integer, nonBlank, stringOf } from '../validation/input.js';
+import { flag, functionOf, httpUrl, integer, nonBlank, stringOf } from '../validation/input.js';
 import { isLoopbackHost } from './loopback.js';
 import { toHostName } from './network-address.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from './types.js';
@@ -50,10 +50,6 @@ const share = z.custom<number>(
   'must be a number from 0 to 1',
 );
 
-function listener<T>() {
-  return z.custom<(event: T) => void>((value) => typeof value === 'function', 'must be a function');
-}
-
 /** A limit for `callbackBytes`, because the filler of a callback is kept in memory. */
 const maxCallbackBytes = 64 * 1024 * 1024;
 
@@ -69,8 +65,8 @@ const shape = {
   failureRate: z.optional(share),
   folder: z.optional(nonBlank),
   keepBodies: z.optional(flag),
-  onRequest: z.optional(listener<SandboxRequest>()),
-  onCallback: z.optional(listener<SandboxCallback>()),
+  onRequest: z.optional(functionOf<(event: SandboxRequest) => void>()),
+  onCallback: z.optional(functionOf<(event: SandboxCallback) => void>()),
   wire: z.optional(wireOptions),
 };
 

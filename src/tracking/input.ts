@@ -11,7 +11,7 @@ import { encodeUtf8 } from '../runtime/bytes.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { copyDate, integer, isValidDate, maxBodyLimit } from '../validation/input.js';
+import { copyDate, functionOf, integer, isValidDate, maxBodyLimit } from '../validation/input.js';
 import { isKey } from './keys.js';
 import type { SqlRunner } from './types.js';
 
@@ -95,10 +95,7 @@ const trackOptions = inputObject({ db: z.optional(runner) });
 const receiveOptions = inputObject({ maxBytes: z.optional(integer(1, maxBodyLimit)) });
 const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimerMs)) });
 const workOptions = inputObject({
-  handler: z.custom<(completion: never) => void | Promise<void>>(
-    (value) => typeof value === 'function',
-    'must be a function',
-  ),
+  handler: functionOf<(completion: never) => void | Promise<void>>(),
   forMs: integer(1, maxTimerMs),
   signal: z.optional(
     z.custom<AbortSignal>(

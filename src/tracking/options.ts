@@ -13,7 +13,7 @@ import { environments } from '../options.js';
 import type { Clock } from '../runtime/clock.js';
 import { hasMethods, readProperty } from '../runtime/untrusted-objects.js';
 import { check, copyOf, inputObject } from '../validation/check.js';
-import { choice, duration, flag, integer, stringOf } from '../validation/input.js';
+import { choice, duration, flag, functionOf, integer, loggerObject, stringOf } from '../validation/input.js';
 import type { SqlPool, TrackerEvent } from './types.js';
 
 /** Options of {@link createTracker}. Exactly one of `connectionString`, `pool` and `folder` is required. */
@@ -194,15 +194,8 @@ const settingShape = {
   minRetryMs: z.optional(integer(1, dayMs)),
   maxRetryMs: z.optional(integer(1, 30 * dayMs)),
   retentionMs: z.optional(age),
-  logger: z.optional(
-    z.custom<Logger>(
-      (value) => hasMethods(value, 'debug', 'info', 'warn', 'error'),
-      'must have debug(), info(), warn() and error()',
-    ),
-  ),
-  onEvent: z.optional(
-    z.custom<(event: TrackerEvent) => void>((value) => typeof value === 'function', 'must be a function'),
-  ),
+  logger: z.optional(loggerObject),
+  onEvent: z.optional(functionOf<(event: TrackerEvent) => void>()),
 };
 
 const trackerShape = { ...settingShape, ...placeShape };

@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod/mini';
+import type { Logger } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { parseDateTime } from '../protocol/date-time.js';
 import { isHttpUrl } from '../protocol/http-url.js';
@@ -35,6 +36,17 @@ export const nonBlank = stringOf(/\S/, 'must not be blank');
 export function missing(message: string) {
   return z.optional(z.custom<undefined>((value) => value === undefined, message));
 }
+
+/** A function. */
+export function functionOf<T>() {
+  return z.custom<T>((value) => typeof value === 'function', 'must be a function');
+}
+
+/** A logger, with methods of its own or of its class. */
+export const loggerObject = z.custom<Logger>(
+  (value) => hasMethods(value, 'debug', 'info', 'warn', 'error'),
+  'must have debug(), info(), warn() and error()',
+);
 
 /** True or false. */
 export const flag = choice([true, false], 'must be true or false');
@@ -80,10 +92,7 @@ export function pastedString<T = string>(isRight: (value: unknown) => boolean, m
 }
 
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
-export const httpUrl = z.pipe(
-  z.transform(copyUrl),
-  pastedString<string>(isHttpUrl, 'must be an absolute http(s) URL'),
-);
+export const httpUrl = z.pipe(z.transform(copyUrl), pastedString<string>(isHttpUrl, 'must be an absolute http(s) URL'));
 
 /** The URL for callbacks: an absolute http(s) URL in the form that is sent, or null. */
 export const callbackUrl = z.pipe(
