@@ -37,11 +37,7 @@ const prefetch = 4;
  * @throws {HostedValidationError} when the query or the options are invalid.
  * @throws {HostedResponseError} when the result is not certain.
  */
-export async function findLink(
-  query: unknown,
-  options: unknown,
-  source: Omit<PageSource, 'warn'>,
-): Promise<Link | null> {
+export async function findLink(query: unknown, options: unknown, source: PageSource): Promise<Link | null> {
   const { criteria, maxPages, call } = readSearch(query, options);
   let left = maxPages;
   let earlier = await readList(Math.floor(maxPages / 2));
@@ -57,26 +53,25 @@ export async function findLink(
     earlier = latest;
   }
 
-  function fetch(page: { readonly page?: number }, options: CallOptions): Promise<FetchedPage> {
+  function fetchPage(page: number | undefined, each: CallOptions): Promise<FetchedPage> {
     left -= 1;
-    return source.fetch(page, options);
+    return source.fetch(page, each);
   }
 
   /** @throws {HostedResponseError} when the list has more than `mostPages` pages. */
   async function readList(mostPages: number) {
-    const first = await fetch({}, call);
+    const first = await fetchPage(undefined, call);
     assertFewPages(first, mostPages);
     const links = new Map<string, Link>();
     const counts: number[] = [];
     let lastPage = first;
     const pages = walkPages({
-      fetch: (page, signal) => fetch({ page }, { ...call, signal }),
+      fetch: async (page, each) => (page === undefined ? first : fetchPage(page, each)),
       firstPage: source.firstPage,
-      first: Promise.resolve(first),
+      call,
       page: undefined,
       prefetch,
       maxPages: mostPages,
-      signal: call.signal,
       stop: new AbortController().signal,
     });
     for await (const { fetched, next } of pages) {

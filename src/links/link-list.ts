@@ -8,9 +8,9 @@ import * as z from 'zod/mini';
 import { type ApiPromise, createApiPromise } from '../call/api-promise.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedValidationError } from '../errors/client-errors.js';
+import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
-import { withSignals } from '../runtime/clock.js';
 import { isRecord, readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, integer, missing } from '../validation/input.js';
@@ -103,20 +103,20 @@ const facts = { operation: 'links.list' } as const;
  */
 export function createLinkList(
   options: ListOptions | undefined,
-  { firstPage, fetch: fetchValid, warn }: PageSource,
+  { firstPage, fetch: fetchValid, warn }: PageSource & Pick<Telemetry, 'warn'>,
 ): LinkList {
   // The options are copied at once, so that later changes by the caller have no effect.
   const { data, issues } = check(listOptions, options === undefined ? {} : options);
   const { page, prefetch = 0, maxPages = Number.POSITIVE_INFINITY, limit: _limit, ...others } = data ?? {};
   const call = others as CallOptions;
   const { signal } = call;
-  const fetch = data ? fetchValid : () => fetchValid({}, {}, { issues });
+  const fetch = data ? fetchValid : () => fetchValid(page, {}, { issues });
   let firstPagePromise: ApiPromise<LinkPage> | undefined;
   let delivered: unknown;
 
   function readFirstPage(): ApiPromise<LinkPage> {
     firstPagePromise ??= createApiPromise(
-      fetch({ page }, call).then((fetched) => {
+      fetch(page, call).then((fetched) => {
         const placed = placePage(fetched, { page, after: null }, firstPage);
         return { data: toLinkPage(placed), response: fetched.response };
       }),
@@ -126,10 +126,8 @@ export function createLinkList(
 
   // A generator sends nothing until its iteration begins.
   async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
-    const first = withSignals([signal, stop], (combined) => fetch({ page }, { ...call, signal: combined }));
     try {
-      const fetchNext = (number: number, ending: AbortSignal) => fetch({ page: number }, { ...call, signal: ending });
-      const pages = walkPages({ fetch: fetchNext, firstPage, first, page, prefetch, maxPages, signal, stop });
+      const pages = walkPages({ fetch, firstPage, call, page, prefetch, maxPages, stop });
       yield* page === undefined ? warnIfShort(pages, warn) : pages;
     } catch (error) {
       return deliver(error);
@@ -164,7 +162,7 @@ export function createLinkList(
       hasNextPage: next !== null,
       async nextPage(overrides: CallOptions = {}) {
         if (next === null) return null;
-        const fetched = await fetch({ page: next }, { ...call, ...withoutUndefined(overrides) });
+        const fetched = await fetch(next, { ...call, ...withoutUndefined(overrides) });
         return toLinkPage(placePage(fetched, { page: next, after }, firstPage));
       },
     });
@@ -195,7 +193,7 @@ export function createLinkList(
 /** Passes on the pages of a walk, and logs a warning if it ends with fewer links than each of its pages has counted. */
 async function* warnIfShort(
   pages: AsyncIterable<PlacedPage>,
-  warn: PageSource['warn'],
+  warn: Telemetry['warn'],
 ): AsyncGenerator<PlacedPage, void, undefined> {
   let found = 0;
   let isAtEnd = false;

@@ -12,7 +12,6 @@ import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLinkWarnings } from './new-link-warnings.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
-import type { PageSource } from './paging.js';
 import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink, VerificationMethod } from './types.js';
 
 /** Hosted verification links (docs/protocol.md §2.2, §4.1 to §4.4). */
@@ -207,10 +206,10 @@ export interface Links {
 export function createLinks(start: StartClient): Links {
   const call = callOnceStarted(start);
   const warnOfMistakes = createLinkWarnings();
-  const pages: PageSource = {
+  const pages: Parameters<typeof createLinkList>[1] = {
     firstPage: () => start().settings.wire.firstPage,
     warn: (message) => start().telemetry.warn(message),
-    fetch: (...given) => call(listLinks, ...given).withResponse(),
+    fetch: (page, ...given) => call(listLinks, { page }, ...given).withResponse(),
   };
   return {
     create: (link, options) =>

@@ -22,9 +22,8 @@ export type FetchedPage = CallResult<DecodedPage>;
 /** The source of a list's pages. */
 export interface PageSource {
   readonly firstPage: FirstPage;
-  /** Logs something that works, but is probably wrong. */
-  readonly warn: (message: string) => void;
-  readonly fetch: (query: unknown, options: CallOptions | undefined, repeater?: Repeater) => Promise<FetchedPage>;
+  /** Fetches a page; the first page, if it is given no number. */
+  readonly fetch: (page: number | undefined, options: CallOptions, repeater?: Repeater) => Promise<FetchedPage>;
 }
 
 /** A page with its place in a walk. */
@@ -104,18 +103,14 @@ export function createPageError(
   return new HostedResponseError(reason, [{ path, message }], facts, { status, headers, text: response.rawBody() });
 }
 
-export interface Walk {
-  readonly fetch: (page: number, signal: AbortSignal) => Promise<FetchedPage>;
-  readonly firstPage: FirstPage;
-  /** The page that the walk begins with. */
-  readonly first: Promise<FetchedPage>;
+export interface Walk extends PageSource {
+  /** The options of each request. */
+  readonly call: CallOptions;
   /** The number of the page that the walk begins with, if the caller gave one. */
   readonly page: number | undefined;
   /** How many pages are fetched ahead of the page being read. */
   readonly prefetch: number;
   readonly maxPages: number;
-  /** The caller's signal. */
-  readonly signal: AbortSignal | undefined;
   /** Aborts when the caller ends the walk. */
   readonly stop: AbortSignal;
 }
@@ -125,23 +120,25 @@ export interface Walk {
  * every request in flight is aborted. If a page fails, its error is thrown when the walk reaches this page.
  */
 export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, undefined> {
-  const { firstPage, signal, stop, prefetch, maxPages } = walk;
+  const { call, fetch, firstPage, stop, prefetch, maxPages } = walk;
+  const { signal } = call;
   const ending = new AbortController();
   stop.addEventListener('abort', () => ending.abort(stop.reason));
   const prefetched: Promise<FetchedPage>[] = [];
-  const startFetch = (page: number) => {
-    const fetching = withSignals([signal, ending.signal], (combined) => walk.fetch(page, combined));
+  const startFetch = (page: number | undefined) => {
+    const fetching = withSignals([signal, ending.signal], (combined) => fetch(page, { ...call, signal: combined }));
     // If the request fails before it is awaited, or is never awaited, its failure must not become an unhandled
     // rejection.
     fetching.catch(() => undefined);
     prefetched.push(fetching);
   };
   try {
-    let current = walk.first;
     let { page } = walk;
+    startFetch(page);
     let after: Parameters<typeof placePage>[1]['after'] = null;
     for (let count = 1; ; count++) {
-      const placed: PlacedPage = placePage(await current, { page, after }, firstPage);
+      const fetched = await (prefetched.shift() as Promise<FetchedPage>);
+      const placed: PlacedPage = placePage(fetched, { page, after }, firstPage);
       signal?.throwIfAborted();
       stop.throwIfAborted();
 
@@ -157,7 +154,6 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
       yield placed;
       signal?.throwIfAborted();
       if (prefetched.length === 0) startFetch(next);
-      current = prefetched.shift() as Promise<FetchedPage>;
       page = next;
       after = { base, seen };
     }

@@ -24,14 +24,8 @@ export async function search(pager: Pager, { query, maxPages, firstPage }: Direc
     const response = { status: 200, headers: new Headers(), attempts: 1, requestId: null, rawBody: () => '' };
     return { data, response } as unknown as FetchedPage;
   }
-  const found: Link | null | Error = await findLink(
-    query,
-    { maxPages },
-    {
-      firstPage: () => firstPage,
-      fetch: (given) => fetch((given as { page?: number }).page),
-    },
-  ).catch((error: Error) => error);
+  const source = { firstPage: () => firstPage, fetch };
+  const found: Link | null | Error = await findLink(query, { maxPages }, source).catch((error: Error) => error);
   if (problems.length > 0) throw new Error(`The drawn pages cannot be read: ${problems.join()}`);
   return { found, asked };
 }
