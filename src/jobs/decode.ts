@@ -16,37 +16,31 @@ import {
   isMissing,
   noFields,
   type Report,
-  readCode,
   readList,
   readObject,
   reportWithin,
-  toBoolean,
   toStrings,
   toText,
 } from '../protocol/scalars.js';
 import { isRecord, type Properties } from '../runtime/untrusted-objects.js';
-import { identityFields, imageLinksFields, partnerParamsFields, resultFields } from './fields.js';
+import { identityFields, imageLinksFields, partnerParamsFields, resultFields, statusFields } from './fields.js';
 import type { HistoryEntry, JobRef, JobResult, JobStatus, PartnerParams } from './types.js';
 
 /** Reads the response to a request for the status of a job. */
 export function decodeStatus(wire: Properties, job: JobRef, context: DecodeContext): JobStatus {
   const { report, reportMismatch, signedAt } = context;
   const { brand, namesJob } = context.wire;
-  const userId = readCode(wire.user_id, 'user_id', report);
-  const jobId = readCode(wire.job_id, 'job_id', report);
-  const isComplete = toBoolean(wire.job_complete);
-  const isSuccess = toBoolean(wire.job_success);
-  const code = readCode(wire.code, 'code', report);
+  const { userId, jobId, complete, success, code } = readStatus(wire, [], report);
   const message = toText(wire.result);
   const result = readStatusResult(wire.result, brand, report);
   const history = readHistory(wire.history, brand, report);
   const imageLinks = readImageLinks(wire.image_links, report);
 
-  if (isComplete === null) report('job_complete', 'must be true or false, or "true" or "false"');
-  if (isComplete && isSuccess === null) {
+  if (complete === null) report('job_complete', 'must be true or false, or "true" or "false"');
+  if (complete && success === null) {
     report('job_success', 'must be true, false, "true" or "false", because the job is complete');
   }
-  const succeeds = isComplete === true && isSuccess === true;
+  const succeeds = complete === true && success === true;
   // No other code is known to come with a success (§7), and a code may mean that the job or the user has a problem.
   if (succeeds && code !== null && !assumedSuccessCodes.has(code)) {
     const codes = [...assumedSuccessCodes].join(' or ');
@@ -69,7 +63,7 @@ export function decodeStatus(wire: Properties, job: JobRef, context: DecodeConte
   compare('user_id', job.userId, [userId, named?.userId]);
   compare('job_id', job.jobId, [jobId, named?.jobId]);
   // §2.4: a job without a final status is pending, even if the response has other signs of success.
-  const verdict = isComplete ? (succeeds ? succeeded : failed) : pending;
+  const verdict = complete ? (succeeds ? succeeded : failed) : pending;
   return { ...verdict, userId: job.userId, jobId: job.jobId, code, message, result, imageLinks, history, signedAt };
 }
 
@@ -80,6 +74,7 @@ const pending = { state: 'pending', complete: false, success: false } as const;
 const failed = { state: 'failed', complete: true, success: false } as const;
 const succeeded = { state: 'succeeded', complete: true, success: true } as const;
 
+const readStatus = createReader(statusFields);
 const readIdentity = createReader(identityFields);
 const readParams = createReader(partnerParamsFields);
 const readLinks = createReader(imageLinksFields);

@@ -7,12 +7,12 @@
 import type { Field } from '../protocol/fields.js';
 import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
 
-/** The fields of a status. */
+/** The fields of a status. Whether it must have the two flags depends on their values: `decode.ts` decides it. */
 export const statusFields = {
   userId: { wire: 'user_id', kind: 'code', isStrict: true },
   jobId: { wire: 'job_id', kind: 'code', isStrict: true },
-  complete: { wire: 'job_complete', kind: 'flag', isStrict: true },
-  success: { wire: 'job_success', kind: 'flag', isStrict: true },
+  complete: { wire: 'job_complete', kind: 'flag' },
+  success: { wire: 'job_success', kind: 'flag' },
   code: { wire: 'code', kind: 'code', isStrict: true },
   result: { wire: 'result', kind: 'record' },
   imageLinks: { wire: 'image_links', kind: 'record' },
