@@ -159,15 +159,10 @@ function createValidationError(issues: readonly Issue[]): HostedValidationError 
  * missing, and the input check of the first poll reports this.
  */
 export function copyIds(job: unknown): JobRef {
-  return readIds(job) ?? ({} as JobRef);
-}
-
-/** Reads the ids of a caller's object; null if it cannot be read. */
-export function readIds(job: unknown): JobRef | null {
   try {
     const given = Object(job);
     return { userId: readProperty(given, 'userId') as string, jobId: readProperty(given, 'jobId') as string };
   } catch {
-    return null;
+    return {} as JobRef;
   }
 }
