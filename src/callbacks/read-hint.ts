@@ -45,18 +45,14 @@ export async function readHint(
   const json = parseJson(decodeBody(body, maxBytes));
   if (!isRecord(json)) throw createNoObject(json, callbackErrors);
   const verifying = verifySigned(json, { signer, partnerId, now: clock.now(), maxAgeMs: maxHintAgeMs });
-  const verdict = isPromise(verifying)
-    ? await limitStep(
-        clock,
-        () => createStepError('signer'),
-        () => verifying,
-      )
-    : verifying;
+  const verdict = isPromise(verifying) ? await limitStep(clock, timedOut, () => verifying) : verifying;
   if (!verdict.isVerified) throw callbackErrors.createUnverified(verdict.reason);
   const { signedAt, timestamp } = verdict;
   if (signedAt === null) throw callbackErrors.createUnverified('malformed');
   return { hint: { ...readIds(json), isFinal: !isInterim(json), signedAt }, timestamp };
 }
+
+const timedOut = () => createStepError('signer');
 
 function decodeBody(body: unknown, maxBytes: number): string {
   if (typeof body !== 'string' && !isBytes(body)) {
