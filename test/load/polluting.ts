@@ -8,6 +8,14 @@ import { HostedClient, type HostedClientOptions, HostedError, hmacSha256 } from 
 import { createMockService } from 'hosted-client/testing';
 import ts from 'typescript';
 import { vi } from 'vitest';
+import {
+  identityFields,
+  imageLinksFields,
+  partnerParamsFields,
+  resultFields,
+  statusFields,
+} from '../../src/jobs/fields.js';
+import { propertiesOf } from '../../src/protocol/fields.js';
 import { apiKey, now, partnerId, sign } from '../support/fake-fetch.js';
 
 /** Where the names of options, inputs and responses are declared. */
@@ -35,17 +43,19 @@ const declarations = [
 /** What is nobody's property but read all the same: of responses, requests and the environment. */
 const undeclared = [
   ...['sec_key', 'signature', 'timestamp', 'error', 'message', 'code', 'partner_id', 'page', 'is_disabled'],
-  ...['HostedJobID', 'selfie_image', 'user-agent', 'content-type', 'accept', 'date', 'retry-after', 'toJSON', 'cause'],
+  ...['user-agent', 'content-type', 'accept', 'date', 'retry-after', 'toJSON', 'cause'],
   ...['HOSTED_PARTNER_ID', 'HOSTED_API_KEY', 'HOSTED_SECRET_KEY', 'HOSTED_SERVICE_PUBLIC_KEY', 'HOSTED_ENVIRONMENT'],
   ...['HOSTED_SANDBOX_BASE_URL', 'HOSTED_PRODUCTION_BASE_URL', 'HTTP_PROXY', 'NO_PROXY'],
 ];
+
+const jobFields = propertiesOf(statusFields, resultFields, identityFields, partnerParamsFields, imageLinksFields);
 
 /** Names with which JavaScript itself no longer works: `then` makes a promise of every object, and so on. */
 const breakJavaScript = new Set(['then', 'get', 'set', 'value', 'length']);
 
 /** Every name of a property that is declared there, as `expiresAt` or `expires_at`. */
 export const names: readonly string[] = [
-  ...new Set([...declarations.flatMap((path) => namesIn(`src/${path}`)), ...undeclared]),
+  ...new Set([...declarations.flatMap((path) => namesIn(`src/${path}`)), ...jobFields.keys(), ...undeclared]),
 ].filter((name) => !breakJavaScript.has(name) && !(name in Object.prototype));
 
 function namesIn(path: string): readonly string[] {
