@@ -7,11 +7,12 @@
 import { type ApiPromise, callOrReject } from '../call/api-promise.js';
 import { callOnceStarted, type StartClient } from '../call/call.js';
 import type { CallOptions } from '../options.js';
-import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
+import { isRecord } from '../runtime/untrusted-objects.js';
+import { check } from '../validation/check.js';
 import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLinkWarnings } from './new-link-warnings.js';
-import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
+import { createLink, getLink, linkChangesCopy, listLinks, newLinkCopy, updateLink } from './operations.js';
 import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink, VerificationMethod } from './types.js';
 
 /** Hosted verification links (docs/protocol.md §2.2, §4.1 to §4.4). */
@@ -215,15 +216,19 @@ export function createLinks(start: StartClient): Links {
     create: (link, options) =>
       callOrReject(() => {
         const { settings, telemetry } = start();
-        // Each property is read once, because a getter may change its mind.
-        const given = copyInput(link, newLinkProperties);
+        // Each property is read once, because a getter may change its mind. Input that cannot be read becomes undefined,
+        // and the input check rejects it.
+        const given = check(newLinkCopy, link).data;
         if (isRecord(given)) {
           warnOfMistakes(given, { settings, telemetry });
           if (given.callbackUrl === undefined) given.callbackUrl = settings.defaultCallbackUrl;
         }
         return call(createLink, given, options);
       }),
-    update: (refId, changes, options) => call(updateLink, addRefId(changes, refId), options),
+    update(refId, changes, options) {
+      const given = check(linkChangesCopy, changes ?? {}).data;
+      return call(updateLink, isRecord(given) ? { ...given, refId } : given, options);
+    },
     disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
     get: (refId, options) => call(getLink, { refId }, options),
     list: (options) => createLinkList(options, pages),
@@ -233,19 +238,4 @@ export function createLinks(start: StartClient): Links {
       return findLink(query, options, pages);
     },
   };
-}
-
-function addRefId(changes: unknown, refId: string): unknown {
-  const copy = copyInput(changes ?? {}, linkChangesProperties);
-  return isRecord(copy) ? { ...copy, refId } : copy;
-}
-
-// Input that is not an object is passed on, and input that cannot be read becomes null: the input check rejects both.
-function copyInput(given: unknown, names: readonly string[]): unknown {
-  try {
-    return isRecord(given) ? copyProperties(given, names) : given;
-  } catch {
-    // The thrown value may contain anything, so it is not shown.
-    return null;
-  }
 }

@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
 import { routes } from '../protocol/routes.js';
 import { isRecord, type Properties, withoutUndefined } from '../runtime/untrusted-objects.js';
-import { inputObject } from '../validation/check.js';
+import { copyOf, inputObject } from '../validation/check.js';
 import {
   anyString,
   callbackUrl,
@@ -53,7 +53,8 @@ function schemaOf(schema: z.ZodMiniType, sent: 'optional' | 'required') {
 
 const newLink = inputObject(newLinkShape);
 
-export const newLinkProperties: readonly string[] = Object.keys(newLinkShape);
+/** Copies the input for a new link. */
+export const newLinkCopy = copyOf(Object.keys(newLinkShape));
 
 /** §4.1 */
 export const createLink: Operation<Properties, CreatedLink> = {
@@ -69,7 +70,8 @@ export const createLink: Operation<Properties, CreatedLink> = {
 
 const changesShape = { isDisabled: z.optional(flag), idTypes: z.optional(changedIdTypes) };
 
-export const linkChangesProperties: readonly string[] = Object.keys(changesShape);
+/** Copies the changes to a link. */
+export const linkChangesCopy = copyOf(Object.keys(changesShape));
 
 const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
   z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
