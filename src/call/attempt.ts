@@ -112,11 +112,19 @@ export interface CallMessage extends TraceMessage {
   outcome: Extract<HostedEvent, { type: 'call' }>['outcome'] | null;
 }
 
-/** One attempt of a call. */
-export interface Attempt<Call extends RunningCall = RunningCall> {
-  readonly call: Call;
+/** What is known of the attempts before an attempt. */
+export interface EarlierAttempts {
   /** The number of the attempt in its call, from 1. */
   readonly number: number;
+  /** Whether an earlier attempt was sent and may have had an effect. */
+  readonly mayHaveActedBefore: boolean;
+  /** Whether an earlier attempt was followed by another because it got another signature, and not because its error is retryable. */
+  readonly wasSignedAnew: boolean;
+}
+
+/** One attempt of a call. */
+export interface Attempt<Call extends RunningCall = RunningCall> extends EarlierAttempts {
+  readonly call: Call;
   /** When the attempt began, by the monotonic clock. */
   readonly startedAt: number;
   /** When the attempt began, in ms since the epoch, by this machine's clock. */
@@ -126,22 +134,12 @@ export interface Attempt<Call extends RunningCall = RunningCall> {
    * attempt, another call may change the client's correction.
    */
   readonly offsetMs: number;
-  /** The attempts before this one, oldest first. */
-  readonly history: readonly PastAttempt[];
   /** Null until the attempt is signed. */
   signed: RequestSignature | null;
   /** How far the request is: given to fetch (`sent`), and taken by a connection (`written`), where that can be seen. */
   progress: 'not sent' | 'sent' | 'written' | 'answered';
   /** The HTTP status of the response; null until there is a response. */
   status: number | null;
-}
-
-/** An attempt that failed, and that another attempt follows. */
-export interface PastAttempt {
-  /** Whether the attempt was sent and may have had an effect. */
-  readonly mayHaveActed: boolean;
-  /** Whether another attempt follows because it gets another signature, and not because the error is retryable. */
-  readonly isSignedAnew: boolean;
 }
 
 /** The facts about an attempt, for the error that ends it. */
@@ -156,15 +154,10 @@ export function originOf({ operation, shared }: Pick<RunningCall, 'operation' | 
   return new URL(shared.settings.baseUrls[operation.route.host]).origin;
 }
 
-/** Whether an earlier attempt may have had an effect. */
-export function mayHaveActedBefore({ history }: Pick<Attempt, 'history'>): boolean {
-  return history.some(({ mayHaveActed }) => mayHaveActed);
-}
-
 /**
  * Decides the outcome of an attempt without a response. The outcome says whether the service may have received the
  * request.
  */
-export function outcomeWithoutResponse(attempt: Pick<Attempt, 'progress' | 'history'>): Outcome {
-  return attempt.progress !== 'not sent' || mayHaveActedBefore(attempt) ? 'unknown' : 'not_sent';
+export function outcomeWithoutResponse(attempt: Pick<Attempt, 'progress' | 'mayHaveActedBefore'>): Outcome {
+  return attempt.progress !== 'not sent' || attempt.mayHaveActedBefore ? 'unknown' : 'not_sent';
 }

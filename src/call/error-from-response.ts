@@ -26,7 +26,7 @@ import { parseHttpDate } from '../protocol/date-time.js';
 import { isLoopback } from '../protocol/http-url.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import { keyWarningsOf } from '../signing/hmac-sha256.js';
-import { type Attempt, factsOf, mayHaveActedBefore, originOf } from './attempt.js';
+import { type Attempt, factsOf, originOf } from './attempt.js';
 import { describeSkew } from './clock-skew.js';
 import { adviceToDiagnose } from './connection-failure.js';
 import type { TransportResponse } from './transport.js';
@@ -60,7 +60,7 @@ export function createServiceError(received: Received, properties: Properties | 
   const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(properties), retryAfterMs };
   const known = factsOf(attempt, 'refused');
   const retryable = isRetryable(meaning, error, known.retryable);
-  const mayHaveActed = mayHaveActedBefore(attempt) || !isSurelyRefused(meaning, status);
+  const mayHaveActed = attempt.mayHaveActedBefore || !isSurelyRefused(meaning, status);
   const facts: ErrorFacts = { ...known, requestId, retryable, mayHaveActed };
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
 

@@ -16,9 +16,9 @@ import { readProperty } from '../runtime/untrusted-objects.js';
 import {
   type Attempt,
   type CallMessage,
+  type EarlierAttempts,
   factsOf,
   outcomeWithoutResponse,
-  type PastAttempt,
   type RunningCall,
   type UncheckedCall,
 } from './attempt.js';
@@ -35,10 +35,10 @@ export async function runAttempts<Call extends RunningCall, Output>(
   const call = prepare();
   const { shared } = call;
   let attempt: Attempt<Call> | null = null;
-  let history: readonly PastAttempt[] = [];
+  let earlier: EarlierAttempts = { number: 1, mayHaveActedBefore: false, wasSignedAnew: false };
   try {
     for (;;) {
-      attempt = createAttempt(call, history);
+      attempt = createAttempt(call, earlier);
       try {
         const output = await runAttempt(attempt);
         call.options.signal?.throwIfAborted();
@@ -48,7 +48,7 @@ export async function runAttempts<Call extends RunningCall, Output>(
         reportEnd(call, 'ok', attempt);
         return output;
       } catch (error) {
-        history = [...history, await waitForRetry(error, attempt)];
+        earlier = await waitForRetry(error, attempt);
       }
     }
   } catch (error) {
@@ -71,7 +71,7 @@ export function reportEvent({ id: callId, operation, shared }: UncheckedCall, fa
 }
 
 /** @throws the error if another attempt would not help. */
-async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttempt> {
+async function waitForRetry(error: unknown, failed: Attempt): Promise<EarlierAttempts> {
   const { call, number } = failed;
   const { signal } = call.options;
   signal?.throwIfAborted();
@@ -82,27 +82,27 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttemp
   reportEvent(call, { type: 'retry', attempt: number, delayMs, reason: error.code });
   // The pause and the start of the next attempt may fail, too. If one of them fails, the outcome of the call depends on
   // whether an attempt so far may have had an effect.
-  const mayHaveActed = mayHaveHadEffect(error);
-  failed.progress = mayHaveActed ? 'sent' : 'not sent';
-  if (isSignedAnew) return { mayHaveActed, isSignedAnew };
+  failed.progress = mayHaveHadEffect(error) ? 'sent' : 'not sent';
+  const mayHaveActedBefore = outcomeWithoutResponse(failed) === 'unknown';
+  const earlier = { number: number + 1, mayHaveActedBefore, wasSignedAnew: failed.wasSignedAnew || isSignedAnew };
+  if (isSignedAnew) return earlier;
   await call.shared.settings.clock.sleep(delayMs, signal).catch((failure: unknown) => {
     signal?.throwIfAborted();
     // What the caller's clock threw says less than the error of the attempt.
     throw isHostedError(failure) ? failure : error;
   });
-  return { mayHaveActed, isSignedAnew };
+  return earlier;
 }
 
-function createAttempt<Call extends RunningCall>(call: Call, history: readonly PastAttempt[]): Attempt<Call> {
+function createAttempt<Call extends RunningCall>(call: Call, earlier: EarlierAttempts): Attempt<Call> {
   const { settings, skew } = call.shared;
   const { clock } = settings;
   return {
+    ...earlier,
     call,
-    number: history.length + 1,
-    startedAt: history.length > 0 ? clock.elapsed() : call.startedAt,
-    begunAt: history.length > 0 ? clock.now() : call.begunAt,
+    startedAt: earlier.number > 1 ? clock.elapsed() : call.startedAt,
+    begunAt: earlier.number > 1 ? clock.now() : call.begunAt,
     offsetMs: skew.offsetMs,
-    history,
     signed: null,
     progress: 'not sent',
     status: null,
@@ -170,8 +170,7 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt) {
 // that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt) {
   const { operation, repeater, shared } = attempt.call;
-  const wasSignedAnew = attempt.history.some(({ isSignedAnew }) => isSignedAnew);
-  if (wasSignedAnew || (isLast(attempt) && repeater === undefined)) return null;
+  if (attempt.wasSignedAnew || (isLast(attempt) && repeater === undefined)) return null;
   const isRepeatable = assumedRepeatable[operation.name] || !error.mayHaveActed;
   const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
   return isReflected(error) || (isTimeCorrected && isRepeatable) ? { delayMs: 0, isSignedAnew: true } : null;

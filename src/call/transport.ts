@@ -174,10 +174,9 @@ function createConnectionError(
   attempt: Attempt,
   { why, reason, isNotSent, isLasting }: ConnectionFailure,
 ): HostedConnectionError {
-  const { history } = attempt;
   // A dispatcher of undici may have sent the request before the error: one that retries gives only its last error.
   const progress = isNotSent && attempt.progress !== 'written' ? 'not sent' : attempt.progress;
-  const outcome = outcomeWithoutResponse({ progress, history });
+  const outcome = outcomeWithoutResponse({ ...attempt, progress });
   // The platform's error may contain the request, so only its code is passed on.
   const options = reason ? { cause: Object.assign(new Error(reason), { code: reason }) } : {};
   const facts = factsOf(attempt, outcome);
