@@ -79,24 +79,22 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
 
     async function start(): Promise<Result> {
       let hasPlace = true;
+      const leave = () => {
+        if (hasPlace) queue.release();
+        hasPlace = false;
+      };
+      const ask = async <T>(request: () => Promise<T>): Promise<T> => {
+        if (!hasPlace) await limitStep(clock, createBusyError, enter, queue.release);
+        hasPlace = true;
+        return request().finally(leave);
+      };
       try {
         const joined = [...hints].sort((one, other) => other.signedAt.getTime() - one.signedAt.getTime());
         const [hint] = joined;
         if (hint === undefined) throw createBusyError();
         return await run({ hints: joined, hint, begunAt: clock.elapsed(), ask, letGo });
       } finally {
-        if (hasPlace) queue.release();
-      }
-
-      async function ask<T>(request: () => Promise<T>): Promise<T> {
-        if (!hasPlace) await limitStep(clock, createBusyError, enter, queue.release);
-        hasPlace = true;
-        try {
-          return await request();
-        } finally {
-          hasPlace = false;
-          queue.release();
-        }
+        leave();
       }
     }
   }
