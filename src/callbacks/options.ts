@@ -9,7 +9,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/client-error
 import { assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject, looseInputObject } from '../validation/check.js';
-import { duration, functionOf, integer, missing, nonBlank } from '../validation/input.js';
+import { duration, functionOf, integer, missing, nonBlank, validDate } from '../validation/input.js';
 import { maxBytesInHand } from './intake.js';
 import type { CallbackHint, HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
@@ -87,10 +87,7 @@ const hintInput = looseInputObject(
   {
     userId: nonBlank,
     jobId: nonBlank,
-    signedAt: z.custom<Date>(
-      (value) => hasMethods(value, 'getTime') && Number.isFinite(Number(value)),
-      'must be a date: pass what receive() returned',
-    ),
+    signedAt: validDate('must be a date: pass what receive() returned'),
   },
   () => 'must be what receive() returned',
 );
@@ -101,8 +98,7 @@ const hintInput = looseInputObject(
  * @throws {HostedValidationError} with every problem.
  */
 export function checkHint(hint: unknown): Pick<CallbackHint, 'userId' | 'jobId' | 'signedAt'> {
-  const given = checkGiven(hintInput, hint, 'confirm a callback');
-  return { ...given, signedAt: new Date(Number(given.signedAt)) };
+  return checkGiven(hintInput, hint, 'confirm a callback');
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Link } from './types.js';
 const linkQuery = inputObject({
   name: z.optional(nonBlank),
   userId: z.optional(nonBlank),
-  createdAfter: z.optional(validDate),
+  createdAfter: z.optional(validDate()),
 }).check(
   z.refine(
     (query) => Object.values(query).some((criterion) => criterion !== undefined),
@@ -107,7 +107,7 @@ const mustBeSent =
 
 function findNewest(
   links: ReadonlyMap<string, Link>,
-  { mayMatch, isMatch, createdAfter }: Criteria,
+  { mayMatch, isMatch, createdAfter }: ReturnType<typeof readSearch>['criteria'],
   lastPage: FetchedPage,
 ): Link | null {
   const matches = [...links.values()].filter(mayMatch);
@@ -137,14 +137,6 @@ function latestTime(link: Link): number {
   return time + (time % 900_000 === 0 ? 86_400_000 : unit) - 1;
 }
 
-interface Criteria {
-  readonly createdAfter: number;
-  /** Whether a link that may match does match. */
-  readonly isMatch: (link: Link) => boolean;
-  /** Whether a link matches, or lacks what would show that it does not. */
-  readonly mayMatch: (link: Link) => boolean;
-}
-
 function readSearch(givenQuery: unknown, givenOptions: unknown) {
   const query = check(linkQuery, givenQuery);
   const options = check(findOptions, givenOptions);
@@ -156,10 +148,12 @@ function readSearch(givenQuery: unknown, givenOptions: unknown) {
   const createdAfter = after?.getTime() ?? Number.NEGATIVE_INFINITY;
   const hasName = (link: Link) => name === undefined || link.name === name;
   const hasUser = ({ userIds }: Link) => userId === undefined || userIds.includes(userId);
-  const criteria: Criteria = {
+  const criteria = {
     createdAfter,
-    isMatch: (link) => hasName(link) && hasUser(link),
-    mayMatch: (link) =>
+    /** Whether a link that may match does match. */
+    isMatch: (link: Link) => hasName(link) && hasUser(link),
+    /** Whether a link matches, or lacks what would show that it does not. */
+    mayMatch: (link: Link) =>
       (hasName(link) || !link.name) && (hasUser(link) || lacksUser(link)) && latestTime(link) >= createdAfter,
   };
   return { criteria, maxPages, call: call as CallOptions };

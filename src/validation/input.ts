@@ -116,7 +116,9 @@ function copyUrl(value: unknown): unknown {
 }
 
 /** A Date, copied. */
-export const validDate = z.pipe(z.transform(copyDate), z.custom<Date>(isValidDate, 'must be a valid Date'));
+export function validDate(message = 'must be a valid Date') {
+  return z.pipe(z.transform(copyDate), z.custom<Date>(isValidDate, message));
+}
 
 /** A point in time, in the form that is sent. A string with an offset is sent as the caller wrote it. */
 export const dateTime = z.transform((given: unknown, check): string => {
