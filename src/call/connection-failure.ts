@@ -12,15 +12,7 @@ import { isPlatformFetch, undiciStepOf } from '../runtime/fetch.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 
 /** Why a request has no response. */
-export interface ConnectionFailure {
-  readonly why: string;
-  /** The platform's error code; null if there is none that may be shown. */
-  readonly reason: string | null;
-  /** Whether the service cannot have seen the request. */
-  readonly isNotSent: boolean;
-  /** Whether the next request would fail in the same way, for example because of an invalid certificate. */
-  readonly isLasting: boolean;
-}
+export type ConnectionFailure = ReturnType<typeof explainFailure>;
 
 /** What a fetch is said to have thrown if it resolved with something else than a response. */
 export const noResponse = new TypeError('no response');
@@ -30,8 +22,14 @@ export const noStream = new TypeError('a body that is no ReadableStream: use the
 /** One error that `fetch` or its connections reported; `code` and `syscall` are empty if it has none. */
 type PlatformError = Readonly<Record<'code' | 'syscall' | 'message', string>> & ReturnType<typeof undiciStepOf>;
 
-/** Explains the value that a client's fetch threw. */
-export function explainFailure(thrown: unknown, origin: string, fetch: unknown): ConnectionFailure {
+/**
+ * Explains the value that a client's fetch threw.
+ *
+ * @returns `why`, for people; `reason`, the platform's error code, or null if there is none that may be shown;
+ *   `isNotSent`, whether the service cannot have seen the request; and `isLasting`, whether the next request would fail in
+ *   the same way, for example because of an invalid certificate.
+ */
+export function explainFailure(thrown: unknown, origin: string, fetch: unknown) {
   const errors = errorsIn(thrown);
   const isNotSent = errors.every(isBeforeSending);
   const isLasting = errors.every((error) => certificate.test(textOf(error)));

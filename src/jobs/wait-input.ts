@@ -76,20 +76,7 @@ export interface WaitOptions extends CallOptions {
 }
 
 /** The options of a wait, checked and with their defaults. */
-export interface WaitPlan
-  extends Readonly<Required<Omit<WaitOptions, keyof CallOptions | 'imageLinks' | 'history' | 'onPoll'>>> {
-  /** How many requests may be in flight at once. */
-  readonly concurrency: number;
-  readonly onPoll: WaitOptions['onPoll'];
-  /** The fields that every poll requests besides the status. */
-  readonly flags: Pick<WaitOptions, 'imageLinks' | 'history'>;
-  /**
-   * The options of every poll's call, without the signal. Each is an own property, so that none is read from a polluted
-   * `Object.prototype`.
-   */
-  readonly call: { readonly [Name in Exclude<keyof CallOptions, 'signal'>]-?: CallOptions[Name] | undefined };
-  readonly signal: AbortSignal | undefined;
-}
+export type WaitPlan = Readonly<typeof defaults>;
 
 const waitOptions = inputObject({
   ...callOptions,
@@ -110,7 +97,7 @@ const waitOptions = inputObject({
 });
 
 /** The plan of a wait without options. */
-const defaults: WaitPlan = {
+const defaults = {
   deadlineMs: 600_000,
   initialDelayMs: 0,
   minDelayMs: 2_000,
@@ -119,12 +106,20 @@ const defaults: WaitPlan = {
   jitter: true,
   notFoundGraceMs: 30_000,
   maxConsecutiveErrors: 3,
+  /** How many requests may be in flight at once. */
   concurrency: 10,
-  onPoll: undefined,
-  flags: {},
-  call: { maxRetries: 0, timeoutMs: undefined, totalTimeoutMs: undefined, headers: undefined },
-  signal: undefined,
+  onPoll: undefined as WaitOptions['onPoll'],
+  /** The fields that every poll requests besides the status. */
+  flags: {} as Pick<WaitOptions, 'imageLinks' | 'history'>,
+  /**
+   * The options of every poll's call, without the signal. Each is an own property, so that none is read from a polluted
+   * `Object.prototype`.
+   */
+  call: { maxRetries: 0, timeoutMs: undefined, totalTimeoutMs: undefined, headers: undefined } as PollOptions,
+  signal: undefined as AbortSignal | undefined,
 };
+
+type PollOptions = { readonly [Name in Exclude<keyof CallOptions, 'signal'>]: CallOptions[Name] | undefined };
 
 /**
  * Checks the options of a wait, and adds the defaults.

@@ -8,28 +8,21 @@
 import type { Link } from './types.js';
 
 /** A summary of the pages that a walk has seen so far. */
-export interface SeenPages {
-  /** How many pages there were. */
-  readonly count: number;
-  /** The reference ids of the last page that was not empty. */
-  readonly refIds: ReadonlySet<string>;
-  /** How many pages have followed the last page with new links. */
-  readonly pagesWithoutNew: number;
-  /** How many of these pages were not empty. All their links were repeated. */
-  readonly repeats: number;
-  /** The reference ids of an earlier page: the latest of the pages 1, 2, 4, 8 and so on (Brent's cycle detection). */
-  readonly checkpoint: ReadonlySet<string>;
-  /** How often the checkpoint page was repeated since it became the checkpoint. */
-  readonly checkpointRepeats: number;
-}
+export type SeenPages = Readonly<typeof noPages>;
 
-/** The state of a walk before its first page. */
-export const noPages: SeenPages = {
+/** The summary before the first page. */
+export const noPages = {
+  /** How many pages there were. */
   count: 0,
-  refIds: new Set(),
+  /** The reference ids of the last page that was not empty. */
+  refIds: new Set<string>(),
+  /** How many pages have followed the last page with new links. */
   pagesWithoutNew: 0,
+  /** How many of these pages were not empty. All their links were repeated. */
   repeats: 0,
-  checkpoint: new Set(),
+  /** The reference ids of an earlier page: the latest of the pages 1, 2, 4, 8 and so on (Brent's cycle detection). */
+  checkpoint: new Set<string>(),
+  /** How often the checkpoint page was repeated since it became the checkpoint. */
   checkpointRepeats: 0,
 };
 
