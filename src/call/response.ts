@@ -83,14 +83,15 @@ function learnSkew({ response, attempt }: Received): void {
   if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
 }
 
-function errorsOf({ response, attempt, requestId }: Received): ReadingErrors {
+function errorsOf({ response, attempt, requestId }: Received) {
   const facts: ErrorFacts = { ...factsOf(attempt, 'answered'), requestId, retryable: false };
   return {
-    createUnusable(reason, issues = []) {
+    createUnusable(reason: UnusableReason, issues: readonly Issue[] = []) {
       const why = reason === 'malformed' && isWebPage(response.headers) ? describeWebPage(attempt) : undefined;
       return new HostedResponseError(reason, issues, facts, response, why);
     },
-    createUnverified(reason) {
+    /** The error about a signature that was not verified, or about the signer if it threw. */
+    createUnverified(reason: SignatureReason | 'signer threw') {
       if (reason === 'signer threw') return createVerifyError(facts);
       const skew = reason === 'stale' ? describeSkew(response.headers, response.receivedAt) : null;
       const why = skew ? `${skew}: set the clock (NTP), or raise "maxResponseAgeMs"` : undefined;
@@ -132,11 +133,7 @@ function verifyResponse(
 }
 
 /** Creates the errors about a response or a callback that is being read. */
-export interface ReadingErrors {
-  createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
-  /** The error about a signature that was not verified, or about the signer if it threw. */
-  createUnverified(reason: SignatureReason | 'signer threw'): HostedSignatureError | HostedConfigError;
-}
+export type ReadingErrors = ReturnType<typeof errorsOf>;
 
 /** Creates the error about a body that is not a JSON object. If the body was not JSON, `json` is undefined. */
 export function createNoObject(json: unknown, errors: ReadingErrors): HostedResponseError {

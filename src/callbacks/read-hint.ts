@@ -21,10 +21,7 @@ import type { ReceiveSettings } from './options.js';
 import type { CallbackHint } from './types.js';
 
 /** A hint, and the timestamp as it was signed. */
-export interface SignedHint {
-  readonly hint: CallbackHint;
-  readonly timestamp: string;
-}
+export type SignedHint = Awaited<ReturnType<typeof readHint>>;
 
 /** How many characters an id may have. Real ids have fewer than 100. */
 const maxIdCharacters = 1_024;
@@ -40,7 +37,7 @@ export async function readHint(
   body: string | Uint8Array,
   { maxHintAgeMs, maxBytes }: ReceiveSettings,
   { signer, partnerId, clock }: Settings,
-): Promise<SignedHint> {
+) {
   // The bytes are decoded before anything is awaited, because the caller may reuse them.
   const json = parseJson(decodeBody(body, maxBytes));
   if (!isRecord(json)) throw createNoObject(json, callbackErrors);

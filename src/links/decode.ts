@@ -29,12 +29,6 @@ import type { Properties } from '../runtime/untrusted-objects.js';
 import { linkFields } from './fields.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
 
-/** A page of links and its place in the list. */
-export interface DecodedPage {
-  readonly links: readonly Link[];
-  readonly meta: PageMeta;
-}
-
 /** Reads the response to creating a link (§4.1). */
 export function decodeCreatedLink(wire: Properties, { report }: DecodeContext): CreatedLink {
   const url = readUrl(wire, 'link', report);
@@ -77,8 +71,11 @@ export function decodeLink(wire: Properties, refId: string, context: DecodeConte
   return link;
 }
 
+/** A page of links and its place in the list. */
+export type DecodedPage = ReturnType<typeof decodePage>;
+
 /** Reads a page of links (§4.4) and its place in the list (§2.3). */
-export function decodePage(wire: Properties, { report }: DecodeContext): DecodedPage {
+export function decodePage(wire: Properties, { report }: DecodeContext) {
   // The links of an account usually share these three URLs, so each reader keeps its last result.
   const read = { callbackUrl: createUrlReader(), dataPrivacyPolicyUrl: createUrlReader(), logoUrl: createUrlReader() };
   const links = readList(wire.links, 'links', report, {
