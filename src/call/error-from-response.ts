@@ -24,6 +24,7 @@ import {
 } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
 import { isLoopback } from '../protocol/http-url.js';
+import { toCode, toText } from '../protocol/scalars.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import { keyWarningsOf } from '../signing/hmac-sha256.js';
 import { type Attempt, factsOf, originOf } from './attempt.js';
@@ -190,15 +191,12 @@ function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, r
 
 // Messages and logs show the code, so only digits are accepted. Any other text may contain a secret.
 function codeIn(properties: Properties | null): string | null {
-  const code = properties?.code;
-  if (typeof code !== 'number' && typeof code !== 'string') return null;
-  return /^\d{1,6}$/.test(String(code)) ? String(code) : null;
+  const code = toCode(properties?.code);
+  return code !== null && /^\d{1,6}$/.test(code) ? code : null;
 }
 
 function messageIn(properties: Properties | null): string | null {
-  const texts = [properties?.error, properties?.message, properties?.result];
-  const said = texts.find((text) => typeof text === 'string' && text !== '');
-  return typeof said === 'string' ? said : null;
+  return toText(properties?.error) ?? toText(properties?.message) ?? toText(properties?.result);
 }
 
 /**
