@@ -58,10 +58,10 @@ export function choice<const T>(values: readonly T[], message?: string) {
 }
 
 /** An integer from `least` to `most`. The message shows the given number. */
-export function integer(least: number, most = Number.MAX_SAFE_INTEGER) {
+export function integer(least: number, most = Number.MAX_SAFE_INTEGER, what = 'an integer') {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
   return z.custom<number>((value) => isInteger(value, least, most), {
-    error: (issue) => `must be an integer ${range}, got ${kindOf(issue.input)}`,
+    error: (issue) => `must be ${what} ${range}, got ${kindOf(issue.input)}`,
   });
 }
 
@@ -70,9 +70,7 @@ function isInteger(value: unknown, least: number, most: number): boolean {
 }
 
 /** A duration in milliseconds that a timer accepts. */
-export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimerMs), {
-  error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimerMs}, got ${kindOf(issue.input)}`,
-});
+export const duration = integer(1, maxTimerMs, 'an integer of milliseconds');
 
 /**
  * A duration as above, or the value `other`. The issue has its own `path` for the reason given at {@link choice}.
