@@ -6,7 +6,7 @@
  */
 
 import type { Repeater } from '../call/attempt.js';
-import type { StartedClient } from '../call/call.js';
+import { onceItSucceeds, type StartedClient } from '../call/call.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
@@ -64,7 +64,7 @@ export function createHandler(
   settings: HandlerSettings,
   { open, unstarted }: { readonly open: () => Receiver; readonly unstarted: Telemetry },
 ): CallbackHandler {
-  let deliver: ReturnType<typeof createDelivery> | undefined;
+  const deliver = onceItSucceeds(() => createDelivery(settings, open()));
   return async (request: Request, other?: unknown) => {
     const report = await traceDelivery(() => receive(request));
     return isWebRequest(request) ? respond(report) : respondNotWrapped(other, report.status);
@@ -75,12 +75,10 @@ export function createHandler(
     let startedAt: number | undefined;
     let result: DeliveryResult;
     try {
-      const receiver = open();
-      reports = receiver.reports;
+      reports = open().reports;
       // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
       startedAt = reports.clock.elapsed();
-      deliver ??= createDelivery(settings, receiver);
-      result = await deliver(request);
+      result = await deliver()(request);
     } catch (error) {
       // Without reports, the client has not started.
       reports ??= createDeliveryReports(unstarted, createPlatformClock());
