@@ -80,7 +80,7 @@ export function createPoller({ call, random, telemetry, settings }: StartedClien
   const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
-  return { clock, plan, createWait, poll, deadlineOf, expire, leave };
+  return { clock, plan, createWait, poll, deadlineOf, expire };
 
   /** Creates the state of a wait for the job with these ids. The wait begins now. */
   function createWait<J>(job: J, ids: JobRef): Wait<J> {
@@ -112,11 +112,6 @@ export function createPoller({ call, random, telemetry, settings }: StartedClien
     const error = createTimeoutError(wait, Math.floor(clock.elapsed()));
     endWait(wait, error);
     return error;
-  }
-
-  /** Ends a wait whose caller has stopped waiting. If the wait has already ended, nothing changes. */
-  function leave(wait: Wait): void {
-    endWait(wait, 'aborted');
   }
 
   /**
@@ -252,8 +247,8 @@ export function createPoller({ call, random, telemetry, settings }: StartedClien
 
 const wasSignedEarlier = 'it was signed more than two seconds before an earlier response of this wait';
 
-// Ends the trace of a wait, if the wait has a trace that has not ended.
-function endWait(wait: Wait, end: AnyHostedError | null | 'aborted'): void {
+/** Ends the trace of a wait, by default because its caller has stopped waiting; unless the trace has already ended. */
+export function endWait(wait: Wait, end: AnyHostedError | null | 'aborted' = 'aborted'): void {
   const { trace, polls } = wait;
   wait.trace = null;
   trace?.end(polls, end);

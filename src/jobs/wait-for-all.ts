@@ -9,7 +9,7 @@ import { addCallerFrames } from '../errors/caller-frames.js';
 import type { HostedError } from '../errors/hosted-error.js';
 import { createDueQueue } from '../runtime/due-queue.js';
 import { createJobSource, type SourcedJob } from './job-source.js';
-import type { Poller, Wait } from './poller.js';
+import { endWait, type Poller, type Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
 
 /** How the wait for one job ended: see `Jobs.waitForAll`. */
@@ -75,7 +75,7 @@ export async function* waitForEach<J extends JobRef>(
   } finally {
     release();
     stopPolls.abort();
-    for (const wait of waits) poller.leave(wait);
+    for (const wait of waits) endWait(wait);
     source.close();
   }
 

@@ -6,7 +6,7 @@
 
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { withSignals } from '../runtime/clock.js';
-import type { Poller } from './poller.js';
+import { endWait, type Poller } from './poller.js';
 import type { JobRef, JobStatus } from './types.js';
 
 /**
@@ -41,6 +41,6 @@ export async function* watchJob(
       now = clock.elapsed();
     }
   } finally {
-    poller.leave(wait);
+    endWait(wait);
   }
 }
