@@ -88,7 +88,7 @@ export function createDeliveryStatements(memory: Memory) {
         attempts,
         (row, { is_same, signed_ms }) => {
           const signed_at = memory.latestOf(row.signed_at, signed_ms);
-          const due = is_same ? memory.recheck(row, signed_at) : now() + memory.drawWait(0);
+          const due = is_same ? memory.recheck(row, signed_at, true) : now() + memory.drawWait(0);
           set(row, steps.restore, { due, ...(is_same && { signed_at }) });
         },
         ({ state_before }) => state_before !== null,

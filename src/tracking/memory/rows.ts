@@ -59,9 +59,14 @@ export function createMemory(settings: TrackerSettings, now: () => number, rando
     return Object.assign(row, Object.fromEntries(changed), more);
   }
 
-  /** The date of a further poll of a job that has ended, if a callback may be about a newer result than the status. */
-  function recheck({ callback_signed_at: mentionedMs }: MemoryRow, signedMs: number | null): number | null {
-    return mentionedMs !== null && mentionedMs >= (signedMs ?? Number.NEGATIVE_INFINITY) - lagMs ? now() + lagMs : null;
+  /**
+   * The date of a further poll of a job that has ended, if a callback may be about a newer result than the status. A poll
+   * that was made for a callback needs no other (`isAgain`) if its status was signed `lagMs` after the callback.
+   */
+  function recheck({ callback_signed_at: mentionedMs }: MemoryRow, signedMs: number | null, isAgain = false) {
+    if (mentionedMs === null) return null;
+    const laterMs = (signedMs ?? Number.NEGATIVE_INFINITY) - mentionedMs;
+    return laterMs < lagMs || (laterMs === lagMs && !isAgain) ? now() + lagMs : null;
   }
 
   return {

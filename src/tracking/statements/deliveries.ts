@@ -118,7 +118,7 @@ where ${isCurrent('$2')} and t.state_before is null`,
     restore: `update ${tracked} t set ${set(steps.restore)},
   signed_at = case when n.is_same then ${signedAt} else t.signed_at end,
   due = case when not n.is_same then now() + ${interval(minDelayMs)} * (0.5 + random() / 2)
-    else ${shared.recheck(signedAt)} end
+    else ${shared.recheckAgain} end
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, is_same boolean, signed_ms double precision)
 where ${isCurrent('$2')} and t.state_before is not null`,
 

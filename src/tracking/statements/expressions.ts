@@ -88,9 +88,10 @@ export function createExpressions({
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
   // The date of a further poll of a job that has ended. A callback that was signed since the status was, or shortly
-  // before it, may be about a newer result.
-  const recheck = (signedAt: string) =>
-    `case when t.callback_signed_at >= coalesce(${signedAt}, '-infinity') - ${interval(lagMs)} then now() + ${interval(lagMs)} end`;
+  // before it, may be about a newer result. A poll that was made for a callback needs no other if its status was signed
+  // `lagMs` after the callback.
+  const recheckIf = (isAfter: '>=' | '>', signedAt: string) =>
+    `case when t.callback_signed_at ${isAfter} coalesce(${signedAt}, '-infinity') - ${interval(lagMs)} then now() + ${interval(lagMs)} end`;
   // Several polls of a job may run at the same time, so a status may be stored after one that was signed later.
   const signedAt = 'greatest(t.signed_at, to_timestamp(n.signed_ms / 1000))';
   const late: Step = {
@@ -98,8 +99,9 @@ export function createExpressions({
     deadline: `now() + ${interval(deadlineMs)}`,
     id: 'gen_random_uuid()',
     state_before: 't.state_before',
-    recheck: recheck('t.signed_at'),
+    recheck: recheckIf('>=', 't.signed_at'),
   };
+  const recheckAgain = recheckIf('>', signedAt);
   const set = (step: Step) =>
     Object.entries(step)
       .map(([column, value]) => `${column} = ${late[String(value)] ?? value}`)
@@ -128,7 +130,7 @@ export function createExpressions({
     isLinkProven,
     withoutLink,
     ownerOf,
-    recheck,
+    recheckAgain,
     signedAt,
     set,
     ids,

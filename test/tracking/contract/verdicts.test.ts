@@ -1,5 +1,6 @@
 // A verdict that changes after it was handed over, and statuses that say nothing about the job that was asked for.
 
+import type { JobRef } from 'hosted-client';
 import type { Completion } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';
@@ -101,6 +102,27 @@ onEachPlace((createWorld) => {
 
     await world.until(() => completions.length === 2);
     expect(describe(completions)[1]).toEqual([2, 1, 'succeeded']);
+  });
+
+  test('a done job is polled once more only if its status was signed less than two seconds after the callback', async () => {
+    const { world, tracker, job } = await start();
+    const other = world.completeJob('rejected');
+    await tracker.track(other);
+    const isDone = async (one: JobRef) => (await tracker.get(one))?.state === 'done';
+    await world.until(async () => (await isDone(job)) && (await isDone(other)));
+    const before = await Promise.all([tracker.get(job), tracker.get(other)]);
+    const signedAt = world.now() + 60_000;
+    world.rewrite((body) => {
+      const isOther = JSON.stringify(body).includes(other.jobId);
+      return { ...body, ...world.signed(signedAt + (isOther ? 1_999 : 2_000)) };
+    });
+
+    for (const one of [job, other]) {
+      await tracker.receive(world.write({ ...one, timestamp: new Date(signedAt).toISOString() }));
+    }
+    await world.until(async () => (await tracker.get(other))?.polls === (before[1]?.polls ?? 0) + 2);
+
+    expect((await tracker.get(job))?.polls).toBe((before[0]?.polls ?? 0) + 1);
   });
 
   test('a further completion whose handler has not begun does not count as failing', async () => {
