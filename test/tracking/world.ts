@@ -30,8 +30,8 @@ type Rewrite = (body: Readonly<Record<string, unknown>>, url: string) => object;
 
 /** A mock service, a client of it, and what trackers say. */
 export function createServiceWorld(clientOptions: Partial<HostedClientOptions> = {}) {
-  const { clock } = clientOptions;
-  const service = createMockService(clock ? { clock } : {});
+  const { clock, wire } = clientOptions;
+  const service = createMockService({ ...(clock && { clock }), ...(wire && { wire }) });
   const lines: string[] = [];
   const logger = {
     debug() {},
