@@ -24,7 +24,7 @@ export function createStatements(settings: StoredSettings) {
   return {
     ...createJobStatements(settings, expressions),
     ...createCallbackStatements(settings, expressions),
-    ...createPollStatements(expressions),
+    ...createPollStatements(settings, expressions),
     ...createDeliveryStatements(settings, expressions),
     ...createFleetStatements(settings, expressions),
   };

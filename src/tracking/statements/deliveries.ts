@@ -106,7 +106,7 @@ select * from begun`,
      * Follows a job again if its status could not be fetched for a delivery. Parameters: $1 JSON of rows, $2 keys.
      */
     followAgain: `update ${tracked} t set ${set(steps.followAgain)},
-  due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
+  due = now() + ${shared.randomWait(minDelayMs)},
   deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid)
 where ${isCurrent('$2')} and t.state_before is null`,
@@ -117,7 +117,7 @@ where ${isCurrent('$2')} and t.state_before is null`,
      */
     restore: `update ${tracked} t set ${set(steps.restore)},
   signed_at = case when n.is_same then ${signedAt} else t.signed_at end,
-  due = case when not n.is_same then now() + ${interval(minDelayMs)} * (0.5 + random() / 2)
+  due = case when not n.is_same then now() + ${shared.randomWait(minDelayMs)}
     else ${shared.recheckAgain} end
 from json_to_recordset($1::text::json) as n(key uuid, lease_id uuid, is_same boolean, signed_ms double precision)
 where ${isCurrent('$2')} and t.state_before is not null`,

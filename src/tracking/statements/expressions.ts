@@ -5,7 +5,7 @@
  */
 
 import type { StoredSettings } from '../options.js';
-import { burstSeconds, kinds, lagMs, maxHoldMs, minLateMs, type Step, states } from '../rules.js';
+import { burstSeconds, kinds, lagMs, maxHoldMs, type Step, states } from '../rules.js';
 import { quote } from '../schema/schema.js';
 import { mismatchOf } from '../schema/versions.js';
 
@@ -24,14 +24,7 @@ export const keysOf = (parameter: string) =>
   `any(array(select jsonb_array_elements_text(${parameter}::text::jsonb)::uuid))`;
 
 /** Creates the expressions for one schema. */
-export function createExpressions({
-  schema,
-  unknownJobs,
-  minDelayMs,
-  maxDelayMs,
-  backoffFactor,
-  deadlineMs,
-}: StoredSettings) {
+export function createExpressions({ schema, unknownJobs, deadlineMs }: StoredSettings) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
   // True of the one row of `fleet`. While another transaction stays open, PostgreSQL keeps all of its versions. An index
@@ -61,28 +54,9 @@ export function createExpressions({
   const firstDue = (row: string) => `least(${firstProvenDue(row)}, ${firstMentionedDue(row)})`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
   // Half of a wait is random, so that jobs that were tracked at the same time are polled at different times.
-  const longestWait = (step: string) =>
-    `least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, ${step}))`;
-  const randomWait = (longest: string) => interval(`${longest} * (0.5 + random() / 2)`);
-  // True if failed polls after the deadline are counted. If the row has got another deadline since, or the database's
-  // clock has gone back, the count begins again.
-  const isLateCounted = (row: string) => `coalesce(${row}.late_since between ${row}.deadline and now(), false)`;
-  const lateMs = (row: string) =>
-    `case when ${isLateCounted(row)} then ${milliseconds(`now() - ${row}.late_since`)} else 0 end`;
-  const lateWait = (row: string) =>
-    interval(`least(${maxDelayMs}, greatest(${minLateMs}, (${lateMs(row)})::bigint / 8))`);
+  const randomWait = (longest: number | string) => interval(`${longest} * (0.5 + random() / 2)`);
   // True if the service does not know the job and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
-  // True if the row's link needs no proof: the caller tracks the job, or a verified status has named this link. The body
-  // of a callback is not signed, so it may name the link of another person.
-  const isLinkProven = (row: string) =>
-    `(${row}.mentioned_at is null or (${row}.is_proven and ${row}.link_ref_id is not null))`;
-  // Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link. Without
-  // the condition, the job gets `context`.
-  const withoutLink = (condition: string, context = 't.context') => `
-  mentioned_link_ref_id = case when ${condition} then coalesce(t.mentioned_link_ref_id, t.link_ref_id) else t.mentioned_link_ref_id end,
-  link_ref_id = case when ${condition} then null else t.link_ref_id end,
-  context = case when ${condition} then null else ${context} end`;
   // Says whether a job that only callbacks have mentioned is followed, and with which context.
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
@@ -125,19 +99,13 @@ export function createExpressions({
     isMentioned,
     isFree,
     mismatch: (row: string) => mismatchOf(row, tracked),
-    isLateCounted,
     isUnknown,
-    isLinkProven,
-    withoutLink,
     ownerOf,
     recheckAgain,
     signedAt,
     set,
     ids,
     identity,
-    longestWait,
     randomWait,
-    lateMs,
-    lateWait,
   };
 }

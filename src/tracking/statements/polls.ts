@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { StoredSettings } from '../options.js';
 import {
   floorSlackMs,
   kinds,
@@ -11,6 +12,7 @@ import {
   maxCredit,
   maxHoldMs,
   maxUnknownPolls,
+  minLateMs,
   outcomes,
   states,
   steps,
@@ -18,19 +20,34 @@ import {
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
-export function createPollStatements(shared: Expressions) {
-  const { tracked, fleet, isNewest, set, isLinkProven, isLateCounted, signedAt, floorOf } = shared;
-  const hasNoProof = `not ${isLinkProven('t')}`;
+export function createPollStatements(settings: StoredSettings, shared: Expressions) {
+  const { tracked, fleet, isNewest, set, signedAt, floorOf } = shared;
+  const { minDelayMs, maxDelayMs, backoffFactor } = settings;
+  // True if the row's link needs no proof: the caller tracks the job, or a verified status has named this link. The body
+  // of a callback is not signed, so it may name the link of another person.
+  const isLinkProven = '(t.mentioned_at is null or (t.is_proven and t.link_ref_id is not null))';
+  const hasNoProof = `not ${isLinkProven}`;
+  // Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link. Without
+  // the condition, the job gets `context`.
+  const withoutLink = (condition: string, context = 't.context') => `
+  mentioned_link_ref_id = case when ${condition} then coalesce(t.mentioned_link_ref_id, t.link_ref_id) else t.mentioned_link_ref_id end,
+  link_ref_id = case when ${condition} then null else t.link_ref_id end,
+  context = case when ${condition} then null else ${context} end`;
   // A link may be tracked only after the job is followed.
   const lateContext = `case when t.context is null and t.mentioned_at is not null then (select l.context from ${tracked} l
     where l.link_ref_id = e.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))
     else t.context end`;
   const isLate = `(t.state = ${states.tracking} and t.deadline <= now())`;
-
+  // True if failed polls after the deadline are counted. If the row has got another deadline since, or the database's
+  // clock has gone back, the count begins again.
+  const isLateCounted = 'coalesce(t.late_since between t.deadline and now(), false)';
+  const lateMs = `case when ${isLateCounted} then ${milliseconds('now() - t.late_since')} else 0 end`;
+  const lateWait = interval(`least(${maxDelayMs}, greatest(${minLateMs}, (${lateMs})::bigint / 8))`);
+  const longestWait = `least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step))`;
   const raised = (first: string, floor: string) =>
     `coalesce(least(f.${first}, now()) - ${interval(floorSlackMs)}, fleet.${floor})`;
   // Only polls that fail with the same error count.
-  const isSameLate = `(${isLateCounted('t')} and t.last_error is not distinct from n.last_error)`;
+  const isSameLate = `(${isLateCounted} and t.last_error is not distinct from n.last_error)`;
 
   return {
     /**
@@ -86,14 +103,14 @@ export function createPollStatements(shared: Expressions) {
   update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
     mentioned_turn = t.mentioned_turn + (t.mentioned_polls > 0)::integer,
     mentioned_polls = t.mentioned_polls + (t.mentioned_polls between 1 and 99)::integer,
-    due = case when ${isLate} then now() + ${shared.lateWait('t')}
+    due = case when ${isLate} then now() + ${lateWait}
       when not t.is_proven and t.mentioned_polls >= ${maxUnknownPolls - 1} then now() + ${interval(lastPollMs)}
-      else least(now() + ${shared.randomWait(shared.longestWait('t.step'))}, case when t.state = ${states.tracking} then deadline end) end
+      else least(now() + ${shared.randomWait(longestWait)}, case when t.state = ${states.tracking} then deadline end) end
   where key = any(array(select key from chosen))
-  returning ${shared.ids}, t.last_error, t.is_proven, ${isLinkProven('t')} as is_link_proven, t.mentioned_polls, t.missing,
+  returning ${shared.ids}, t.last_error, t.is_proven, ${isLinkProven} as is_link_proven, t.mentioned_polls, t.missing,
     t.missing_seen, t.missing_mentioned, ${isLate} as is_late, t.revision, t.version, ${milliseconds('t.signed_at')} as signed_ms,
-    case when ${isLateCounted('t')} then t.late_polls else 0 end as late_polls,
-    ${shared.lateMs('t')} as late_ms
+    case when ${isLateCounted} then t.late_polls else 0 end as late_polls,
+    ${lateMs} as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken, polled_at = clock_timestamp(),
@@ -141,7 +158,7 @@ where l.key = ${keysOf('$1')}`,
     note: `update ${tracked} t set last_error = n.last_error,
   mentioned_turn = t.mentioned_turn + (n.first_answers > 0 and t.mentioned_polls = 0)::integer,
   mentioned_polls = case when n.first_answers = 0 then t.mentioned_polls else least(t.mentioned_polls + n.first_answers, 99) end,
-  is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id is not distinct from n.link_ref_id)),${shared.withoutLink(
+  is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id is not distinct from n.link_ref_id)),${withoutLink(
     `n.has_status and n.link_ref_id is null and ${hasNoProof}`,
   )},
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_mentioned = coalesce(n.missing_mentioned, t.missing_mentioned),
@@ -179,10 +196,10 @@ returning t.state`,
      * Parameters: $1 JSON of rows, $2 keys.
      */
     end: `update ${tracked} t set ${set(steps.end)}, outcome = e.outcome,
-  last_error = case when e.outcome = ${outcomes.expired} then e.last_error else t.last_error end,${shared.withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
+  last_error = case when e.outcome = ${outcomes.expired} then e.last_error else t.last_error end,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
 from json_to_recordset($1::text::json) as e(key uuid, outcome smallint, link_ref_id text, last_error text)
 where t.key = e.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
-  and (${isLinkProven('t')} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)
+  and (${isLinkProven} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)
   and (e.outcome <> ${outcomes.expired} or t.deadline <= now())
 returning t.outcome`,
 
