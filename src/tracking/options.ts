@@ -120,8 +120,15 @@ export interface TestTrackerOptions
 /** The database or the folder that contains the tables. */
 export type Place = { readonly connectionString: string } | { readonly pool: SqlPool } | { readonly folder: string };
 
-/** The options after the check, with their defaults. */
-export type TrackerSettings = Readonly<ReturnType<typeof toSettings>>;
+type Unset = 'maxRequestsPerSecond' | 'logger' | 'onEvent';
+
+/**
+ * The options after the check, with their defaults. Without `maxRequestsPerSecond`, the stored rate applies, or 10 if no
+ * rate is stored. The type is not read from the schemas: it would lead the declarations, and so users, to zod.
+ */
+export type TrackerSettings = Readonly<Required<Omit<TestTrackerOptions, 'clock' | Unset>>> & {
+  readonly [Name in Unset]?: TestTrackerOptions[Name] | undefined;
+};
 
 /** The options after the check, with the place of the tables. */
 export interface StoredSettings extends TrackerSettings {
@@ -166,8 +173,8 @@ const factor = z.custom<number>((value) => typeof value === 'number' && value >=
 /** A pool of `pg`, or an object with the same methods. */
 const sqlPool = z.custom<SqlPool>((value) => hasMethods(value, 'query', 'connect'), 'must have query() and connect()');
 
-/** The schema of the tables, if none is given. */
-const defaultSchema = 'hosted_tracking';
+/** Where the tables stand, and whether they may be created. */
+const tables = { schema: z._default(schemaName, 'hosted_tracking'), migrate: z._default(flag, true) };
 
 const placeShape = {
   connectionString: z.optional(connection),
@@ -175,31 +182,29 @@ const placeShape = {
     sqlPool.check(z.refine(hasTwoConnections, 'must have at least two connections: set its "max" to 2 or more')),
   ),
   folder: z.optional(folder),
-  schema: z.optional(schemaName),
-  migrate: z.optional(flag),
+  ...tables,
 };
 
 const settingShape = {
   client: z.custom<HostedClient>(isClient, 'must be a HostedClient'),
   maxRequestsPerSecond: z.optional(integer(1, 100_000)),
-  concurrency: z.optional(integer(1, 10_000)),
-  minDelayMs: z.optional(duration),
+  concurrency: z._default(integer(1, 10_000), 10),
+  minDelayMs: z._default(duration, 5_000),
   maxDelayMs: z.optional(duration),
-  backoffFactor: z.optional(factor),
-  deadlineMs: z.optional(age),
-  unknownJobs: z.optional(choice(['keep', 'track'], 'must be "keep" or "track"')),
-  handlerTimeoutMs: z.optional(integer(1, dayMs / 2)),
-  handlerConcurrency: z.optional(integer(1, 10_000)),
-  maxAttempts: z.optional(integer(1, 10_000)),
-  minRetryMs: z.optional(integer(1, dayMs)),
+  backoffFactor: z._default(factor, 1.5),
+  deadlineMs: z._default(age, 7 * dayMs),
+  unknownJobs: z._default(choice(['keep', 'track'], 'must be "keep" or "track"'), 'keep'),
+  handlerTimeoutMs: z._default(integer(1, dayMs / 2), 60_000),
+  handlerConcurrency: z._default(integer(1, 10_000), 10),
+  maxAttempts: z._default(integer(1, 10_000), 20),
+  minRetryMs: z._default(integer(1, dayMs), 1_000),
   maxRetryMs: z.optional(integer(1, 30 * dayMs)),
-  retentionMs: z.optional(age),
+  retentionMs: z._default(age, 30 * dayMs),
   logger: z.optional(loggerObject),
   onEvent: z.optional(functionOf<(event: TrackerEvent) => void>()),
 };
 
 const trackerShape = { ...settingShape, ...placeShape };
-const trackerOptions = inputObject(trackerShape);
 const testShape = {
   ...settingShape,
   clock: z.custom<TestTrackerOptions['clock']>(
@@ -207,8 +212,8 @@ const testShape = {
     'must be a clock that createTestClock() has created',
   ),
 };
-const testOptions = inputObject(testShape);
 const places = ['connectionString', 'pool', 'folder'] as const;
+type Given = { readonly [Name in (typeof places)[number]]?: TrackerOptions[Name] | undefined };
 
 /**
  * Checks the options of a tracker.
@@ -217,9 +222,9 @@ const places = ['connectionString', 'pool', 'folder'] as const;
  *   connection string.
  */
 export function readOptions(options: unknown): StoredSettings {
-  const given = readGiven(trackerOptions, Object.keys(trackerShape), { options, findMore: findPlaceConflicts });
-  const { schema = defaultSchema, migrate = true } = given;
-  return Object.freeze({ ...toSettings(given), place: placeOf(given), schema, migrate });
+  const given = readGiven(trackerShape, options, findPlaceConflicts);
+  const { connectionString, pool, folder, schema, migrate, ...settings } = given;
+  return Object.freeze({ ...fillWaits(settings), place: placeOf({ connectionString, pool, folder }), schema, migrate });
 }
 
 /**
@@ -228,56 +233,37 @@ export function readOptions(options: unknown): StoredSettings {
  * @throws {HostedConfigError} when options are invalid. The error lists every problem.
  */
 export function readTestOptions(options: unknown) {
-  const given = readGiven(testOptions, Object.keys(testShape), { options, findMore: () => [] });
-  return { settings: Object.freeze(toSettings(given)), clock: given.clock };
+  const { clock, ...settings } = readGiven(testShape, options);
+  return { settings: Object.freeze(fillWaits(settings)), clock };
 }
 
-function readGiven<T>(
-  schema: z.ZodMiniType<T>,
-  names: readonly string[],
-  { options, findMore }: { options: unknown; findMore: (given: Readonly<Record<string, unknown>>) => readonly Issue[] },
-): T {
-  const copied = check(copyOf(names), options);
-  const checked = check(schema, copied.data);
-  const together = [...findMore(Object(copied.data)), ...findWaitConflicts(Object(copied.data))];
+function readGiven<Shape extends z.core.$ZodShape>(
+  shape: Shape,
+  options: unknown,
+  findConflicts: typeof findPlaceConflicts = () => [],
+) {
+  const copied = check(copyOf(Object.keys(shape)), options);
+  const checked = check(inputObject(shape), copied.data);
+  const together = [...findConflicts(Object(copied.data)), ...findWaitConflicts(Object(copied.data))];
   const issues = copied.issues.length > 0 ? copied.issues : [...checked.issues, ...together];
   if (!checked.data || issues.length > 0) throw new HostedConfigError(issues, { task: 'create a tracker' });
   return checked.data;
 }
 
-// Written from the public types: a type of the schema would lead the declarations, and so users, to zod.
-type GivenSettings = Pick<TestTrackerOptions, 'client'> & {
-  readonly [Name in Exclude<keyof TestTrackerOptions, 'clock'>]?: TestTrackerOptions[Name] | undefined;
-};
+type LongestWaits = 'maxDelayMs' | 'maxRetryMs';
 
-function toSettings(given: GivenSettings) {
-  const minDelayMs = given.minDelayMs ?? 5_000;
-  const minRetryMs = given.minRetryMs ?? 1_000;
-  return {
-    client: given.client,
-    /** Null means that the stored rate applies, or 10 if no rate is stored. */
-    maxRequestsPerSecond: given.maxRequestsPerSecond ?? null,
-    concurrency: given.concurrency ?? 10,
-    minDelayMs,
-    maxDelayMs: given.maxDelayMs ?? Math.max(900_000, minDelayMs),
-    backoffFactor: given.backoffFactor ?? 1.5,
-    deadlineMs: given.deadlineMs ?? 7 * dayMs,
-    unknownJobs: given.unknownJobs ?? 'keep',
-    handlerTimeoutMs: given.handlerTimeoutMs ?? 60_000,
-    handlerConcurrency: given.handlerConcurrency ?? 10,
-    maxAttempts: given.maxAttempts ?? 20,
-    minRetryMs,
-    maxRetryMs: given.maxRetryMs ?? Math.max(900_000, minRetryMs),
-    retentionMs: given.retentionMs ?? 30 * dayMs,
-    logger: given.logger,
-    onEvent: given.onEvent,
-  };
+/** By default, the longest waits are 15 minutes, or the shortest ones if these are longer. */
+function fillWaits(
+  given: Omit<TrackerSettings, LongestWaits> & { readonly [Name in LongestWaits]?: number | undefined },
+): TrackerSettings {
+  const { minDelayMs, minRetryMs } = given;
+  const { maxDelayMs = Math.max(900_000, minDelayMs), maxRetryMs = Math.max(900_000, minRetryMs) } = given;
+  return { ...given, maxDelayMs, maxRetryMs };
 }
 
 const guardOptions = inputObject({
   pool: sqlPool,
-  schema: z.optional(schemaName),
-  migrate: z.optional(flag),
+  ...tables,
   leaseMs: z.optional(z.never('is an option of callbacks.handler: give it there')),
   retentionMs: z.optional(z.never('is not an option: a job is remembered for as long as the handler asks for')),
 });
@@ -286,15 +272,15 @@ const guardOptions = inputObject({
 export function readGuardOptions(options: unknown) {
   const { data, issues } = check(guardOptions, options);
   if (!data) throw new HostedConfigError(issues, { task: 'create a replay guard' });
-  const { pool, schema = defaultSchema, migrate = true } = data;
+  const { pool, schema, migrate } = data;
   return { pool, schema, migrate };
 }
 
 const migrateOptions = inputObject({
   connectionString: z.optional(connection),
   pool: z.optional(sqlPool),
-  schema: z.optional(schemaName),
-  apply: z.optional(flag),
+  schema: tables.schema,
+  apply: z._default(flag, false),
 });
 
 /** Checks the options of a migration. */
@@ -304,11 +290,9 @@ export function readMigrateOptions(options: unknown) {
   const hasPlace = data === undefined || (data.connectionString === undefined) !== (data.pool === undefined);
   const all = hasPlace ? issues : [{ path: 'connectionString', message }];
   if (!data || all.length > 0) throw new HostedConfigError(all, { task: 'migrate the tables' });
-  const { schema = defaultSchema, apply = false, ...place } = data;
+  const { schema, apply, ...place } = data;
   return { place: placeOf(place), schema, apply };
 }
-
-type Given = Pick<z.output<typeof trackerOptions>, 'connectionString' | 'pool' | 'folder'>;
 
 function placeOf({ connectionString, pool, folder }: Given): Place {
   if (connectionString !== undefined) return { connectionString };
