@@ -51,3 +51,8 @@ export function createBatches<T, R = void>(write: (items: readonly T[]) => Promi
       }),
   };
 }
+
+/** The parameters of a statement: its rows, and their keys in order, so that no two statements wait for each other. */
+export function listOf(rows: readonly { readonly key: string }[]): readonly [rows: string, keys: string] {
+  return [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key).sort())];
+}

@@ -35,20 +35,21 @@ interface Progress {
 /** A completion that this process has, and the number of this attempt, from 1. An attempt begins when the handler begins. */
 export interface Delivery {
   readonly row: Row;
-  /** The key of the row. */
-  readonly key: string;
-  readonly endId: string;
-  readonly leaseId: string;
   readonly attempt: number;
 }
 
-/** A delivery whose handler may begin: the end that the handler receives. */
+/** A delivery whose handler may begin, and the end that the handler receives. */
 export interface Beginning extends Delivery {
+  readonly end: EndRow;
+}
+
+/** The end of a job, in the parameters of a statement. */
+export interface EndRow {
+  readonly end_id: string;
   readonly revision: number;
   readonly version: string | null;
-  readonly signedMs: number | null;
-  /** The key of the end. */
-  readonly endKey: string;
+  readonly signed_ms: number | null;
+  readonly end_key: string;
 }
 
 /** The times of a delivery. */
@@ -62,17 +63,17 @@ export interface Plan {
   readonly beginBy: number;
 }
 
-/** The result of a delivery. */
+/**
+ * The result of a delivery:
+ * - `returned`: the process stops before the handler begins, or was paused for so long that the lease may have ended.
+ * - `again`: the status could not be fetched, or the job is pending.
+ * - `unbegun`: it was stored that the handler begins. But this took so long that it was too late for the handler.
+ * - `known`: a further end is the one that was handed over before.
+ */
 export type DeliveryResult =
-  /** The process stops before the handler begins, or was paused for so long that the lease may have ended. */
-  | { readonly is: 'returned'; readonly delivery: Delivery }
-  | { readonly is: 'done'; readonly delivery: Beginning; readonly handled: Handled }
-  /** The status could not be fetched, or the job is pending. */
-  | { readonly is: 'again'; readonly delivery: Delivery }
-  /** A further end is the one that was handed over before. */
+  | { readonly is: 'returned' | 'again' | 'unbegun'; readonly delivery: Delivery }
   | { readonly is: 'known'; readonly delivery: Delivery; readonly signedMs: number | null }
-  /** It was stored that the handler begins. But this took so long that it was too late for the handler. */
-  | { readonly is: 'unbegun'; readonly delivery: Delivery }
+  | { readonly is: 'done'; readonly delivery: Beginning; readonly handled: Handled }
   | {
       readonly is: 'failed';
       readonly delivery: Delivery;
@@ -80,12 +81,6 @@ export type DeliveryResult =
       /** Null if a process died during the last attempt. */
       readonly handled: Handled | null;
     };
-
-/** The parts of a completion that are not in the row of its delivery. */
-interface Given<C extends Json> {
-  readonly status: CompletedJob | null;
-  readonly context: C | null;
-}
 
 /** The part of a handler's error that is stored. */
 export interface Failure {
@@ -107,11 +102,10 @@ export function createHandlerRunner<C extends Json>(
 
   async function deliver(row: Row, { waitMs, beginBy }: Plan): Promise<DeliveryResult | null> {
     const attempts = numberOf(row, 'attempts');
-    const [key, endId, leaseId] = [String(row.key), String(row.end_id), String(row.lease_id)];
-    const delivery: Delivery = { row, key, endId, leaseId, attempt: attempts + 1 };
+    const delivery: Delivery = { row, attempt: attempts + 1 };
     // A process died during the last attempt.
     if (row.is_spent === true)
-      return { is: 'failed', delivery: { ...delivery, attempt: attempts }, error: timedOut, handled: null };
+      return { is: 'failed', delivery: { row, attempt: attempts }, error: timedOut, handled: null };
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
     if (signal.aborted) return { is: 'returned', delivery };
     if (asksForStatus(row) && status === null) return { is: 'again', delivery };
@@ -123,19 +117,21 @@ export function createHandlerRunner<C extends Json>(
     const begun = await begin(beginning, beginBy);
     if (begun === null) return null;
     if (clock.elapsed() > beginBy) return { is: 'unbegun', delivery: beginning };
-    const attempt = numberOf(begun, 'attempts');
-    return runHandler({ ...beginning, attempt }, { status, context: contextOf<C>(begun) });
+    const begins = { ...beginning, attempt: numberOf(begun, 'attempts') };
+    const context = contextOf<C>(begun);
+    return runHandler(begins, (ending) => toCompletion(begins, status, { context, signal: ending }));
   }
 
   /** Finds out which end of the job the handler would receive. Another version is the next end, whose attempts begin at 1. */
   async function identify(delivery: Delivery, { is, version, signedMs }: Compared): Promise<Beginning> {
-    const { row, key } = delivery;
+    const { row } = delivery;
     const { userId, jobId } = jobOf(row);
     const isNext = is === 'changed';
     const revision = numberOf(row, 'revision') + (isNext ? 1 : 0);
-    const endKey =
-      numberOf(row, 'outcome') === outcomes.unheard ? key : await keyOf(['end', userId, jobId, revision, version]);
-    return { ...delivery, ...(isNext && { attempt: 1 }), revision, version, signedMs, endKey };
+    const isUnheard = numberOf(row, 'outcome') === outcomes.unheard;
+    const end_key = isUnheard ? String(row.key) : await keyOf(['end', userId, jobId, revision, version]);
+    const end = { end_id: String(row.end_id), revision, version, signed_ms: signedMs, end_key };
+    return { ...delivery, ...(isNext && { attempt: 1 }), end };
   }
 
   /**
@@ -159,7 +155,10 @@ export function createHandlerRunner<C extends Json>(
     }
   }
 
-  async function runHandler(delivery: Beginning, given: Given<C>): Promise<DeliveryResult> {
+  async function runHandler(
+    delivery: Beginning,
+    complete: (signal: AbortSignal) => Completion<C>,
+  ): Promise<DeliveryResult> {
     const ending = new AbortController();
     const startedAt = clock.elapsed();
     const onStop = () => ending.abort(signal.reason);
@@ -181,7 +180,7 @@ export function createHandlerRunner<C extends Json>(
       ending.signal.addEventListener('abort', () => reject(ending.signal.reason));
     });
     aborted.catch(() => undefined);
-    const running = Promise.resolve().then(() => handler(toCompletion(delivery, given, ending.signal)));
+    const running = Promise.resolve().then(() => handler(complete(ending.signal)));
     // A handler that ignores its signal may continue. If it has not succeeded by then, the completion is handed over
     // again.
     const ended = Promise.race([running, aborted]);
@@ -217,11 +216,11 @@ export function isFurther(row: Row): boolean {
 }
 
 function toCompletion<C extends Json>(
-  { row, endKey: key, revision, attempt }: Beginning,
-  { status, context }: Given<C>,
-  signal: AbortSignal,
+  { row, attempt, end: { end_key: key, revision } }: Beginning,
+  status: CompletedJob | null,
+  given: Pick<Completion<C>, 'context' | 'signal'>,
 ): Completion<C> {
-  const base = { key, context, linkRefId: textOf(row, 'link_ref_id'), revision, attempt, signal };
+  const base = { ...given, key, linkRefId: textOf(row, 'link_ref_id'), revision, attempt };
   const job = jobOf(row);
   if (status) return { ...base, outcome: 'completed', job, status };
   if (numberOf(row, 'outcome') === outcomes.unheard) {

@@ -5,26 +5,11 @@
  * @module
  */
 
-import { createBatches } from '../batches.js';
+import { createBatches, listOf } from '../batches.js';
 import { numberOf } from '../columns.js';
 import type { Context } from '../context.js';
 import type { Row } from '../sql.js';
-import { type Beginning, type DeliveryResult, isFurther } from './run-handler.js';
-
-/** Stores the progress of deliveries. */
-export interface ResultStore {
-  /**
-   * Stores that a handler begins. Resolves with the number of the attempt and the context, in a row, or with null if the
-   * handler must not begin.
-   * Rejects if this could not be stored before the time `until`.
-   */
-  begin(delivery: Beginning, until: number): Promise<Row | null>;
-  /**
-   * Stores the result of a delivery. Resolves with true if its completion has become a dead letter. Rejects if the result
-   * could not be stored before the time `until`.
-   */
-  storeEnd(ended: DeliveryResult, until: number): Promise<boolean>;
-}
+import { type Beginning, type Delivery, type DeliveryResult, isFurther } from './run-handler.js';
 
 /** A step of a delivery. */
 type Step = DeliveryResult | { readonly is: 'begins'; readonly delivery: Beginning };
@@ -42,15 +27,23 @@ const againMs = 250;
 export function createResultStore(
   { settings, database, statements, report, storage, clock, random }: Context,
   signal: AbortSignal,
-): ResultStore {
+) {
   const batches = createBatches(store);
   return {
-    async begin(delivery, until) {
+    /**
+     * Stores that a handler begins. Resolves with the number of the attempt and the context, in a row, or with null if
+     * the handler must not begin. Rejects if this could not be stored before the time `until`.
+     */
+    async begin(delivery: Beginning, until: number): Promise<Row | null> {
       const { begun } = await keepAdding({ is: 'begins', delivery }, until);
-      return begun.get(delivery.leaseId) ?? null;
+      return begun.get(leaseIn(delivery.row)) ?? null;
     },
-    async storeEnd(ended, until) {
-      return (await keepAdding(ended, until)).dead.has(ended.delivery.leaseId);
+    /**
+     * Stores the result of a delivery. Resolves with true if its completion has become a dead letter. Rejects if the
+     * result could not be stored before the time `until`.
+     */
+    async storeEnd(ended: DeliveryResult, until: number): Promise<boolean> {
+      return (await keepAdding(ended, until)).dead.has(leaseIn(ended.delivery.row));
     },
   };
 
@@ -71,24 +64,24 @@ export function createResultStore(
   }
 
   async function store(steps: readonly Step[]): Promise<Stored> {
-    const of = (...kinds: readonly Step['is'][]) => steps.filter(({ is }) => kinds.includes(is));
-    const done = of('done');
-    const begins = of('begins');
+    const of = <Is extends Step['is']>(is: Is) =>
+      steps.filter((step): step is Step & { readonly is: Is } => step.is === is);
+    const [done, begins] = [of('done'), of('begins')];
     let begun: readonly Row[] = [];
     if (done.length + begins.length > 0) {
-      begun = await database.run(statements.storeProgress, [...listOf(done, identify), ...listOf(begins, identify)]);
+      const endOf = ({ delivery }: { readonly delivery: Beginning }) => delivery.end;
+      begun = await database.run(statements.storeProgress, [...toLists(done, endOf), ...toLists(begins, endOf)]);
     }
-    const again = of('again');
+    const [again, failed] = [of('again'), of('failed')];
     const further = again.filter(({ delivery }) => isFurther(delivery.row));
     const first = again.filter((step) => !further.includes(step));
-    await write(statements.followAgain, first, () => ({}));
+    await write(statements.followAgain, first);
     await write(statements.restore, [...further, ...of('known')], (step) => ({
       is_same: step.is === 'known',
       signed_ms: step.is === 'known' ? step.signedMs : null,
     }));
-    const failed = of('failed');
     const last = failed.filter(({ delivery }) => delivery.attempt >= settings.maxAttempts);
-    const dead = await write(statements.bury, last, (step) => (step.is === 'failed' ? step.error : {}));
+    const dead = await write(statements.bury, last, ({ error }) => error);
     for (const row of dead) report({ type: 'dead', attempts: numberOf(row, 'attempts') });
     await write(statements.giveUpLease, [...failed, ...of('returned')], ({ is, delivery }) => ({
       wait_ms: is === 'failed' ? retryMs(delivery.attempt) : 0,
@@ -97,8 +90,12 @@ export function createResultStore(
     return { begun: new Map(begun.map((row) => [leaseIn(row), row])), dead: new Set(dead.map(leaseIn)) };
   }
 
-  async function write(text: string, steps: readonly Step[], more: (step: Step) => object): Promise<readonly Row[]> {
-    return steps.length === 0 ? [] : database.run(text, listOf(steps, more));
+  async function write<S extends Step>(
+    text: string,
+    steps: readonly S[],
+    more: (step: S) => object = () => ({}),
+  ): Promise<readonly Row[]> {
+    return steps.length === 0 ? [] : database.run(text, toLists(steps, more));
   }
 
   /** Calculates the wait before the next attempt. It is random, so that not all failed completions come at once. */
@@ -108,36 +105,15 @@ export function createResultStore(
   }
 }
 
-function identify(step: Step): Partial<EndRow> {
-  if (step.is !== 'done' && step.is !== 'begins') return {};
-  const { endId, revision, version, signedMs, endKey } = step.delivery;
-  return { end_id: endId, revision, version, signed_ms: signedMs, end_key: endKey };
-}
-
 const leaseIn = (row: Row) => String(row.lease_id);
 
 /** A delivery in the parameters of a statement. */
-export interface AttemptRow {
-  readonly key: string;
-  readonly lease_id: string;
-  readonly attempt: number;
+export type AttemptRow = Readonly<ReturnType<typeof toAttempt>>;
+
+function toAttempt({ row, attempt }: Delivery) {
+  return { key: String(row.key), lease_id: leaseIn(row), attempt };
 }
 
-/** The end that a handler receives, in the parameters of a statement. */
-export interface EndRow {
-  readonly key: string;
-  readonly end_id: string;
-  readonly revision: number;
-  readonly version: string | null;
-  readonly signed_ms: number | null;
-  readonly end_key: string;
-}
-
-/** The parameters of a statement: the deliveries, and their keys in order, so that no two statements wait for each other. */
-function listOf(steps: readonly Step[], more: (step: Step) => object): readonly [rows: string, keys: string] {
-  const rows = steps.map((step): AttemptRow => {
-    const { key, leaseId, attempt } = step.delivery;
-    return { key, lease_id: leaseId, attempt, ...more(step) };
-  });
-  return [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key).sort())];
+function toLists<S extends Step>(steps: readonly S[], more: (step: S) => object) {
+  return listOf(steps.map((step) => ({ ...toAttempt(step.delivery), ...more(step) })));
 }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Failure } from '../deliver/run-handler.js';
-import type { AttemptRow, EndRow } from '../deliver/store-results.js';
+import type { EndRow, Failure } from '../deliver/run-handler.js';
+import type { AttemptRow } from '../deliver/store-results.js';
 import { leaseMsOf, outcomes, states, steps } from '../rules.js';
 import { is, isIn, type Memory, type MemoryRow, sortRows, type Which } from './rows.js';
 
@@ -60,7 +60,7 @@ export function createDeliveryStatements(memory: Memory) {
     },
 
     storeProgress(done: string, _: string, beginning: string) {
-      for (const { row, entry } of join<EndRow>(done, isIn(states.handingOver, states.dead, states.tracking))) {
+      for (const { row, entry } of join<Attempt>(done, isIn(states.handingOver, states.dead, states.tracking))) {
         const isOf = row.end_id === entry.end_id && row.revision === entry.revision && row.state_before === null;
         if (isOf) set(row, steps.handle);
       }

@@ -10,7 +10,7 @@ import type { JobStatus } from '../../jobs/types.js';
 import { linkIdOf } from '../../jobs/version.js';
 import { maxTimerMs } from '../../runtime/clock.js';
 import { completeMessage, trace } from '../../runtime/tracing-channel.js';
-import { type Batches, createBatches } from '../batches.js';
+import { type Batches, createBatches, listOf } from '../batches.js';
 import { isSet, numberOf, textOf } from '../columns.js';
 import type { Context } from '../context.js';
 import { isRefId } from '../input.js';
@@ -281,11 +281,6 @@ export type KeptEnd = Readonly<ReturnType<typeof toKept>>;
 
 function toKept({ key, revision }: TakenRow, { isSame, signedMs }: Found & { readonly is: 'kept' }) {
   return { key, revision, is_same: isSame, signed_ms: signedMs };
-}
-
-/** The parameters of a statement: its rows, and their keys in order, so that no two statements wait for each other. */
-function listOf(rows: readonly { readonly key: string }[]): readonly [rows: string, keys: string] {
-  return [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key).sort())];
 }
 
 /** A row of the statement `note`. */
