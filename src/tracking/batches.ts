@@ -6,16 +6,10 @@
  * @module
  */
 
-/** Writes items in batches, one batch at a time. */
-export interface Batches<T, R = void> {
-  /** Resolves with the result of its batch when the item is written. Rejects if the write of its batch fails. */
-  add(item: T): Promise<R>;
-}
-
 const maxItems = 500;
 
-/** Creates batches. `write` writes one batch. */
-export function createBatches<T, R = void>(write: (items: readonly T[]) => Promise<R>): Batches<T, R> {
+/** Creates batches, which are written one at a time. `write` writes one batch. */
+export function createBatches<T, R>(write: (items: readonly T[]) => Promise<R>) {
   const waiting: {
     readonly item: T;
     readonly resolve: (result: R) => void;
@@ -44,7 +38,8 @@ export function createBatches<T, R = void>(write: (items: readonly T[]) => Promi
   }
 
   return {
-    add: (item) =>
+    /** Resolves with the result of its batch when the item is written. Rejects if the write of its batch fails. */
+    add: (item: T): Promise<R> =>
       new Promise((resolve, reject) => {
         waiting.push({ item, resolve, reject });
         if (!isWriting) void writeAll();

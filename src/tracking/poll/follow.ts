@@ -10,7 +10,7 @@ import type { JobStatus } from '../../jobs/types.js';
 import { linkIdOf } from '../../jobs/version.js';
 import { maxTimerMs } from '../../runtime/clock.js';
 import { completeMessage, trace } from '../../runtime/tracing-channel.js';
-import { type Batches, createBatches, listOf } from '../batches.js';
+import { createBatches, listOf } from '../batches.js';
 import { isSet, numberOf, textOf } from '../columns.js';
 import type { Context } from '../context.js';
 import { isRefId } from '../input.js';
@@ -60,17 +60,17 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
   let inFlight = 0;
   let waitFactor = 1;
 
-  const notes: Batches<Note> = createBatches(async (all) => {
-    await database.run(statements.note, listOf(mergeNotes(all)));
-  });
-  const createKeyBatches = (text: string): Batches<string, unknown> =>
-    createBatches((keys) => database.run(text, [JSON.stringify(keys)]));
+  const writeRows = (text: string, rows: readonly { readonly key: string }[]) => database.run(text, listOf(rows));
+  const notes = createBatches((all: readonly Note[]) => writeRows(statements.note, mergeNotes(all)));
+  const keptEnds = createBatches((all: readonly KeptEnd[]) => writeRows(statements.keepEnd, all));
+  const createKeyBatches = (text: string) =>
+    createBatches((keys: readonly string[]) => database.run(text, [JSON.stringify(keys)]));
   const unknown = createKeyBatches(statements.giveUp);
   const brokenOff = createKeyBatches(statements.giveBack);
   const linkEnds = createKeyBatches(statements.endLinks);
-  const createEndBatches = <End extends { readonly key: string }>(text: string): Batches<End> =>
-    createBatches(async (all) => {
-      const rows = await database.run(text, listOf(all));
+  const createEndBatches = <End extends { readonly key: string }>(text: string) =>
+    createBatches(async (all: readonly End[]) => {
+      const rows = await writeRows(text, all);
       ended();
       for (const row of rows) {
         report({ type: 'ended', outcome: numberOf(row, 'outcome') === outcomes.completed ? 'completed' : 'expired' });
@@ -78,9 +78,6 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     });
   const ends = createEndBatches<JobEnd>(statements.end);
   const furtherEnds = createEndBatches<FurtherEnd>(statements.endAgain);
-  const keptEnds: Batches<KeptEnd> = createBatches(async (all) => {
-    await database.run(statements.keepEnd, listOf(all));
-  });
 
   const loop = run();
   return {
@@ -254,8 +251,8 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
 /** A poll changes nothing if it has the same error as the poll before, or like that one no error. */
 function readPoll({ lastError }: TakenRow, found: Found): Poll {
   const ends = found.is === 'ended' || found.is === 'endedAgain' || found.is === 'linkEnded';
-  const stored = found.is === 'nothing' ? lastError : null;
-  const errorCode = 'error' in found ? found.error : found.is === 'unknown' ? 'not_found' : stored;
+  const noted = found.is === 'noted' ? found.changes.last_error : found.is === 'nothing' ? lastError : null;
+  const errorCode = 'error' in found ? found.error : found.is === 'unknown' ? 'not_found' : noted;
   return { result: ends ? 'ended' : errorCode === null ? 'pending' : 'failed', errorCode };
 }
 
@@ -286,24 +283,9 @@ function toKept({ key, revision }: TakenRow, { isSame, signedMs }: Found & { rea
 /** A row of the statement `note`. */
 export type Note = Readonly<ReturnType<typeof toNote>>;
 
-function toNote(
-  { key }: TakenRow,
-  { error, status, seen, soonMs, isLate, isFirstAnswer }: Found & { readonly is: 'noted' },
-  refId: string | null,
-) {
-  return {
-    key,
-    last_error: error,
-    has_status: status !== null,
-    is_proven: status !== null && isProof(status),
-    link_ref_id: refId,
-    missing_seen: seen?.missing ?? null,
-    missing_mentioned: seen?.mentioned ?? null,
-    soon_ms: soonMs,
-    is_late: isLate,
-    /** How many polls have shown that the service does not know the job, before one of them was stored. */
-    first_answers: isFirstAnswer ? 1 : 0,
-  };
+function toNote({ key }: TakenRow, { status, changes }: Found & { readonly is: 'noted' }, link_ref_id: string | null) {
+  const is_proven = status !== null && isProof(status);
+  return { key, ...changes, has_status: status !== null, is_proven, link_ref_id };
 }
 
 /** Merges the notes of polls of the same job, because one statement changes a row only once. */

@@ -30,20 +30,22 @@ export type Found =
   | { readonly is: 'linkEnded' }
   | { readonly is: 'unknown' }
   | { readonly is: 'missing'; readonly missing: number; readonly mentioned: number }
-  | {
-      readonly is: 'noted';
-      readonly error: HostedErrorCode | null;
-      /** The new counts of a link. Null for a job, and after an error. */
-      readonly seen: { readonly missing: number; readonly mentioned: number } | null;
-      readonly status: JobStatus | null;
-      /** The longest wait, in ms, until the next poll. Null if the wait does not change. */
-      readonly soonMs: number | null;
-      /** True if the poll has failed after the deadline. */
-      readonly isLate: boolean;
-      /** True if this is the first response about a job that only callbacks have mentioned, and the job is not found. */
-      readonly isFirstAnswer: boolean;
-    }
+  | { readonly is: 'noted'; readonly status: JobStatus | null; readonly changes: Changes }
   | { readonly is: 'nothing' };
+
+/** What a poll changes in a row that is still followed, in the parameters of a statement. */
+export interface Changes {
+  readonly last_error: HostedErrorCode | null;
+  /** The new counts of a link. Null for a job, and after an error. */
+  readonly missing_seen: number | null;
+  readonly missing_mentioned: number | null;
+  /** The longest wait, in ms, until the next poll. Null if the wait does not change. */
+  readonly soon_ms: number | null;
+  /** True if the poll has failed after the deadline. */
+  readonly is_late: boolean;
+  /** 1 if this is the first response about a job that only callbacks have mentioned, and the job is not found. Else 0. */
+  readonly first_answers: number;
+}
 
 /**
  * Polls a job or link once. `known` is the number of the link's known jobs.
@@ -92,12 +94,12 @@ export async function pollOnce(
     // Only a status that names the job shows that the service knows it.
     if (!row.isProven && !isProof(status)) {
       if (row.isLate) return { is: 'unknown' };
-      return row.lastError === null && row.linkRefId === null ? { is: 'nothing' } : { ...unchanged, status };
+      return row.lastError === null && row.linkRefId === null ? { is: 'nothing' } : note(status);
     }
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
     if (row.isLate) return { is: 'ended', outcome: 'expired', error: null, status };
     const isNew = !row.isProven || (!row.isLinkProven && linkIdOf(status) !== null);
-    return row.lastError === null && !isNew ? { is: 'nothing' } : { ...unchanged, status };
+    return row.lastError === null && !isNew ? { is: 'nothing' } : note(status);
   }
 }
 
@@ -112,15 +114,11 @@ function createOlderError(): HostedSignatureError {
   return new HostedSignatureError('stale', facts, 'it was signed before the status that was handed over');
 }
 
-const unchanged = {
-  is: 'noted',
-  error: null,
-  seen: null,
-  status: null,
-  soonMs: null,
-  isLate: false,
-  isFirstAnswer: false,
-} as const;
+const unchanged = { last_error: null, missing_seen: null, missing_mentioned: null, soon_ms: null } as const;
+
+function note(status: JobStatus | null, changes: Partial<Changes> = {}): Found {
+  return { is: 'noted', status, changes: { ...unchanged, is_late: false, first_answers: 0, ...changes } };
+}
 
 /** `isLast` says that the job or link is not polled any more, because its deadline has passed. */
 function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Found {
@@ -131,9 +129,8 @@ function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Foun
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
   // A failure that may concern all jobs says nothing about the job, so the job still waits for its first poll.
   const isFirstAnswer = !row.isProven && row.mentionedPolls === 0 && !concernsAllJobs(error);
-  const noted = { ...unchanged, error: error.code, isFirstAnswer } as const;
-  if (row.isLate) return { ...noted, isLate: true };
-  return row.lastError === error.code && !isFirstAnswer ? { is: 'nothing' } : noted;
+  if (!row.isLate && !isFirstAnswer && row.lastError === error.code) return { is: 'nothing' };
+  return note(null, { last_error: error.code, is_late: row.isLate, first_answers: isFirstAnswer ? 1 : 0 });
 }
 
 /**
@@ -154,5 +151,6 @@ function compare(
   if (row.isLate) return { is: 'linkEnded' };
   if (missing === row.missingSeen && mentioned === row.missingMentioned && row.lastError === null)
     return { is: 'nothing' };
-  return { ...unchanged, seen: { missing, mentioned }, soonMs: missing > row.missingSeen ? minDelayMs : null };
+  const soon_ms = missing > row.missingSeen ? minDelayMs : null;
+  return note(null, { missing_seen: missing, missing_mentioned: mentioned, soon_ms });
 }
