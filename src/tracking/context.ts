@@ -7,8 +7,7 @@
 import { ignoreErrors, type Logger } from '../events.js';
 import { createPlatformClock, type WaitingClock } from '../runtime/clock.js';
 import { createKey, type KeyOf } from './keys.js';
-import type { StoredSettings, TrackerSettings } from './options.js';
-import type { Database } from './places/database.js';
+import type { TrackerSettings } from './options.js';
 import type { Storage } from './sql.js';
 import type { Statements } from './statements.js';
 import { createStorageWatch, type StorageWatch } from './storage-watch.js';
@@ -33,12 +32,6 @@ export interface Context {
   log(level: 'info' | 'warn', message: string): void;
   /** Watches whether the background work can use the database. */
   readonly storage: StorageWatch;
-}
-
-/** The objects of a tracker that stores its rows in a database. */
-export interface StoredContext extends Context {
-  readonly settings: StoredSettings;
-  readonly database: Database;
 }
 
 /** Creates the objects that all parts share. */

@@ -6,9 +6,9 @@
 
 import { optionsOf } from '../client.js';
 import { createPlatformClock, withTimeout } from '../runtime/clock.js';
-import { createContext, createLog, type StoredContext } from './context.js';
-import { opensForEver, readOptions, type TrackerOptions } from './options.js';
-import { openDatabase } from './places/database.js';
+import { type Context, createContext, createLog } from './context.js';
+import { opensForEver, readOptions, type StoredSettings, type TrackerOptions } from './options.js';
+import { type Database, openDatabase } from './places/database.js';
 import { openSchema } from './schema/schema.js';
 import { createStatements } from './statements.js';
 import { HostedStorageError, runTask } from './storage-error.js';
@@ -40,7 +40,7 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
     const database = await openDatabase(settings.place);
     const statements = createStatements(settings);
     const clock = createPlatformClock();
-    const prepared = () => prepare({ settings, database, log });
+    const prepared = () => prepare(database, settings, log);
     try {
       // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout. But a
       // caller's pool can wait for a connection for ever.
@@ -60,11 +60,7 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
 const timedOut = () => new HostedStorageError('unreachable', 'the database did not respond within nine seconds');
 
 /** Resolves with the partner id of the keys. */
-async function prepare({
-  settings,
-  database,
-  log,
-}: Pick<StoredContext, 'settings' | 'database' | 'log'>): Promise<string> {
+async function prepare(database: Database, settings: StoredSettings, log: Context['log']): Promise<string> {
   const { rate, rateBefore, partnerId } = await openSchema(database, settings);
   if (rate !== rateBefore) {
     const change = `was ${rateBefore}, and is ${rate} from now on, for all processes`;

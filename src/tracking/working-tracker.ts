@@ -34,11 +34,10 @@ import { toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
 
-/** The parts that run after `onCompletion` was called. */
-interface Work {
-  readonly follower: Loop;
-  readonly deliveries: Loop;
-  readonly housekeeping: Loop;
+/** The loops that run after `onCompletion` was called. */
+interface Work extends Pick<Loop, 'wake' | 'drain'> {
+  /** Checks for polls at once. */
+  poll(): void;
 }
 
 /**
@@ -61,7 +60,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   let work: Work | null = null;
   let stopping: Promise<void> | null = null;
   let comparedAt = clock.elapsed();
-  const wake = () => work?.follower.wake();
+  const wake = () => work?.poll();
   const run: Sql['run'] = (...given) => sqlOf().run(...given);
   const own: Instruments = {
     async readGauges() {
@@ -173,7 +172,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
       work = begin(counting, { handler, signal: own });
       await pause.sleep(Math.max(0, endsAt - clock.elapsed()));
       const cancel = clock.setTimer(requestMs, () => overtime.abort(new Error('the time of work() is over')));
-      await drainWork(work).finally(cancel);
+      await work.drain().finally(cancel);
       await database.rest();
     });
     // `onCompletion()` and another `work()` see that this process works. A failure is thrown below.
@@ -202,15 +201,17 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
       signal,
     });
     const loops = [follower, deliveries, housekeeping];
+    const wakeBoth = () => {
+      follower.wake();
+      deliveries.wake();
+    };
     database.watch?.({
-      wake() {
-        follower.wake();
-        deliveries.wake();
-      },
+      wake: wakeBoth,
       isWorking: () => work !== null && stopping === null,
       isIdle: () => loops.every((loop) => loop.isIdle()),
     });
-    return { follower, deliveries, housekeeping };
+    const drain = () => Promise.all(loops.map((loop) => loop.drain())).then(() => undefined);
+    return { wake: wakeBoth, poll: follower.wake, drain };
   }
 
   async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {
@@ -230,8 +231,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
       const rows = await database.run(statements.revive, [JSON.stringify(dead.slice(at, at + batchSize))]);
       revived += rows.length;
       // An expired job is polled again.
-      work?.follower.wake();
-      work?.deliveries.wake();
+      work?.wake();
       await letOthersRun();
     }
     return revived;
@@ -257,11 +257,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     shift?.end();
     await shift?.ended;
     await beginning?.catch(() => undefined);
-    if (work) await drainWork(work);
-  }
-
-  async function drainWork({ follower, deliveries, housekeeping }: Work): Promise<void> {
-    await Promise.all([follower.drain(), deliveries.drain(), housekeeping.drain()]);
+    await work?.drain();
   }
 
   function createBusyError(message: string): HostedConfigError {
