@@ -92,21 +92,14 @@ export async function runTask<T>(task: string, work: () => Promise<T>): Promise<
 export function toStorageError(error: unknown): HostedStorageError {
   if (error instanceof HostedStorageError) return error;
   const given = { cause: error };
-  const code = codeOf(error);
-  if (code !== null && absent.has(code)) {
-    return new HostedStorageError(
-      'not_migrated',
-      `its tables are missing (${code}): create the tracker with "migrate" set to true`,
-      given,
-    );
+  const code = codeOf(error) ?? '';
+  if (absent.has(code)) {
+    const why = `its tables are missing (${code}): create the tracker with "migrate" set to true`;
+    return new HostedStorageError('not_migrated', why, given);
   }
-  if (code !== null && damaged.has(code)) return createDamageError(given);
-  const refusal = code === null ? undefined : refusals.get(code);
-  if (refusal !== undefined)
-    return new HostedStorageError('unreachable', `${refusal} (${code})`, { ...given, retryable: false });
-  const why =
-    code === null
-      ? 'the database did not respond'
-      : `the database did not respond, or responded with an error (${code})`;
-  return new HostedStorageError('unreachable', why, given);
+  if (damaged.has(code)) return createDamageError(given);
+  const refusal = refusals.get(code);
+  if (refusal) return new HostedStorageError('unreachable', `${refusal} (${code})`, { ...given, retryable: false });
+  const orError = code === '' ? '' : `, or responded with an error (${code})`;
+  return new HostedStorageError('unreachable', `the database did not respond${orError}`, given);
 }

@@ -40,7 +40,7 @@ export interface LockedFolder {
 export function lockFolder(folder: string): LockedFolder {
   const files = builtinModule('node:fs') as Files | null;
   if (files === null || !canLockFiles()) {
-    throw createLockError(
+    throw new HostedStorageError(
       'locked',
       'this runtime cannot lock a folder: use "connectionString", or Node 22.13 or later, or Bun',
     );
@@ -76,7 +76,7 @@ function makeFolder(files: Files, folder: string): string {
     files.accessSync(path, R_OK | W_OK | X_OK);
     return path;
   } catch (error) {
-    throw createLockError('unreachable', unusable, error);
+    throw new HostedStorageError('unreachable', unusable, { cause: error });
   }
 }
 
@@ -87,11 +87,11 @@ function lock(files: Files, file: string): () => void {
     // Another user could remove the file while it is locked. A second process would then lock a new file.
     locked = status !== undefined && isOfAnotherUser(status) ? 'foreign' : lockFile(file);
   } catch (error) {
-    throw createLockError('unreachable', unusable, error);
+    throw new HostedStorageError('unreachable', unusable, { cause: error });
   }
   if (typeof locked === 'function') return locked;
   if (locked === 'locked')
-    throw createLockError(
+    throw new HostedStorageError(
       'locked',
       'another process, or another tracker of this process, uses the folder: only one tracker at a time may use it',
     );
@@ -135,10 +135,6 @@ function createOpenError(files: Files, path: string): HostedStorageError {
 
 function adviseSubfolder(path: string): string {
   return `use a subfolder, such as ${quoteForShell(`${path.replace(/\/$/, '')}/tracking`)}`;
-}
-
-function createLockError(reason: 'locked' | 'unreachable', why: string, cause?: unknown): HostedStorageError {
-  return new HostedStorageError(reason, why, { cause });
 }
 
 /** The error of a folder that a later attempt would find as it is. */

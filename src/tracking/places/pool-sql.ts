@@ -22,22 +22,23 @@ export interface PoolSql extends TransactionalSql {
 /** How long, in ms, `close()` waits for running statements. */
 const closeMs = 1_500;
 
+/** Ends the connections of this role whose statement is one of a tracker, and has taken longer than `ms`. */
+const endOlder = (ms: number, which: string) => `select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and usename = current_user and query like '${mark}%' and ${which}
+  and query_start < clock_timestamp() - interval '${ms + 5_000} milliseconds'`;
+
 /**
  * Ends statements that wait for a lock although no process waits for them any more. PostgreSQL does not notice that the
  * connection of such a statement was closed. While a table is locked for minutes, more and more of them would otherwise
  * wait, until the database accepts no further connection.
  */
-export const endAbandoned = `select pg_terminate_backend(pid) from pg_stat_activity
-where datname = current_database() and usename = current_user and wait_event_type = 'Lock' and query like '${mark}%'
-  and query_start < clock_timestamp() - interval '${longStatementMs + 5_000} milliseconds'`;
+export const endAbandoned = endOlder(longStatementMs, "wait_event_type = 'Lock'");
 
 /**
  * Ends connections of trackers, and of callers who passed a transaction, whose machine vanished in the middle of a
  * statement: the server waits for the rest of its messages, and keeps its locks until TCP gives up, two hours later.
  */
-export const endSilent = `select pg_terminate_backend(pid) from pg_stat_activity
-where datname = current_database() and usename = current_user and state = 'active' and wait_event = 'ClientRead'
-  and query like '${mark}%' and query_start < clock_timestamp() - interval '${statementMs + 5_000} milliseconds'`;
+export const endSilent = endOlder(statementMs, "state = 'active' and wait_event = 'ClientRead'");
 
 /**
  * How long, in ms, the server keeps a transaction open in which no statement runs. A process can vanish while it changes
