@@ -11,7 +11,7 @@ import { encodeUtf8 } from '../runtime/bytes.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { copyDate, functionOf, integer, isValidDate, maxBodyLimit } from '../validation/input.js';
+import { copyDate, functionOf, integer, isAbortSignal, isValidDate, maxBodyLimit } from '../validation/input.js';
 import { isKey } from './keys.js';
 import type { SqlRunner } from './types.js';
 
@@ -97,12 +97,7 @@ const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimerMs)) 
 const workOptions = inputObject({
   handler: functionOf<(completion: never) => void | Promise<void>>(),
   forMs: integer(1, maxTimerMs),
-  signal: z.optional(
-    z.custom<AbortSignal>(
-      (value) => hasMethods(value, 'addEventListener', 'removeEventListener'),
-      'must be an AbortSignal',
-    ),
-  ),
+  signal: z.optional(z.custom<AbortSignal>(isAbortSignal, 'must be an AbortSignal')),
 });
 const whatAKeyIs = 'must be the key of a completion';
 const uuid = z.custom<string>(isKey, whatAKeyIs);

@@ -144,12 +144,7 @@ const dayMs = 86_400_000;
  */
 const maxAgeMs = 3_650 * dayMs;
 
-const age = z.custom<number>(
-  (value) => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= maxAgeMs,
-  {
-    error: 'must be an integer of milliseconds from 1 to 315360000000, which is ten years',
-  },
-);
+const age = integer(1, maxAgeMs);
 
 /** The name of a schema. PostgreSQL cuts names after 63 characters. */
 const schemaName = stringOf(
