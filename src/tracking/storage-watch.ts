@@ -9,24 +9,6 @@ import type { WaitingClock } from '../runtime/clock.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { TrackerEvent } from './types.js';
 
-/** Watches whether the background work of this process can use the database. */
-export interface StorageWatch {
-  /**
-   * Runs a step of the work, and resolves or rejects as the step does.
-   *
-   * @param effect - What does not happen if the step fails, for the log line.
-   */
-  watch<T>(effect: string, step: () => Promise<T>): Promise<T>;
-  /** Records that a step has failed. */
-  failed(effect: string, error: unknown): void;
-  /** Records that a step has succeeded. */
-  worked(effect: string): void;
-  /** Returns the date since which newer tables stop the work, or null. */
-  newerSince(): Date | null;
-  /** Ignores all further failures, because the tracker stops. */
-  stop(): void;
-}
-
 /** The same line is logged at most once in this time, in ms. The same applies to the event. */
 const logMs = 60_000;
 /**
@@ -35,12 +17,15 @@ const logMs = 60_000;
  */
 const failureMs = 120_000;
 
+/** Watches whether the background work of this process can use the database. */
+export type StorageWatch = ReturnType<typeof createStorageWatch>;
+
 /** Creates the object that watches the background work. */
 export function createStorageWatch(
   clock: Pick<WaitingClock, 'elapsed' | 'now'>,
   report: (event: TrackerEvent) => void,
   log: (level: 'info' | 'warn', message: string) => void,
-): StorageWatch {
+) {
   /** The times of the latest failures, by their effects. */
   const failing = new Map<string, number>();
   const loggedAt = new Map<string, number>();
@@ -49,6 +34,7 @@ export function createStorageWatch(
   let isLogged = false;
   let isStopped = false;
 
+  /** Records that a step has failed. */
   function failed(effect: string, error: unknown): void {
     if (isStopped) return;
     const now = clock.elapsed();
@@ -67,6 +53,7 @@ export function createStorageWatch(
     log('warn', `${effect} until this problem is over (${code}): ${toStorageError(error).message}`);
   }
 
+  /** Records that a step has succeeded. */
   function worked(effect: string): void {
     if (failing.size === 0) return;
     failing.delete(effect);
@@ -79,7 +66,14 @@ export function createStorageWatch(
   }
 
   return {
-    async watch(effect, step) {
+    failed,
+    worked,
+    /**
+     * Runs a step of the work, and resolves or rejects as the step does.
+     *
+     * @param effect - What does not happen if the step fails, for the log line.
+     */
+    async watch<T>(effect: string, step: () => Promise<T>): Promise<T> {
       try {
         const result = await step();
         worked(effect);
@@ -89,10 +83,10 @@ export function createStorageWatch(
         throw error;
       }
     },
-    failed,
-    worked,
+    /** Returns the date since which newer tables stop the work, or null. */
     newerSince: () => newerSince,
-    stop() {
+    /** Ignores all further failures, because the tracker stops. */
+    stop(): void {
       isStopped = true;
     },
   };

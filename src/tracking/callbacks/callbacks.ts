@@ -14,23 +14,15 @@ import { assumedMaxJobs } from '../../protocol/assumptions.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
 import { isSet, textOf } from '../columns.js';
 import type { Context } from '../context.js';
-import { isRefId, isStorableId } from '../input.js';
+import { isRefId, isStorableId, type readReceiveOptions } from '../input.js';
 
-/** Receives callbacks. */
-export interface CallbackIntake {
-  receive(body: string | Uint8Array, options: { readonly maxBytes?: number | undefined }): Promise<CallbackHint>;
-  handler(options: { readonly maxBytes?: number | undefined }): CallbackHandler;
-}
+type ReceiveOptions = ReturnType<typeof readReceiveOptions>;
 
 /**
  * Creates the receiver. It calls `onStored` after each callback that was stored. `findTrace` gives the trace context of a
  * callback.
  */
-export function createCallbackIntake(
-  context: Context,
-  onStored: () => void,
-  findTrace: () => string | null,
-): CallbackIntake {
+export function createCallbackIntake(context: Context, onStored: () => void, findTrace: () => string | null) {
   const { settings, database, statements, keyOf } = context;
   const { callbacks } = settings.client;
 
@@ -50,13 +42,13 @@ export function createCallbackIntake(
   }
 
   return {
-    async receive(body, options) {
+    async receive(body: string | Uint8Array, options: ReceiveOptions): Promise<CallbackHint> {
       const hint = await callbacks.receive(body, withoutUndefined(options));
       if (!canBeStored(hint)) throw createShapeError();
       await keep(hint);
       return hint;
     },
-    handler(options) {
+    handler(options: ReceiveOptions): CallbackHandler {
       const store = async (hint: CallbackHint) => {
         // Ids that cannot be stored belong to no job, because no request can contain them.
         if (canBeStored(hint)) await keep(hint);

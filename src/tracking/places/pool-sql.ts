@@ -11,14 +11,6 @@ import { longStatementMs, mark, type Row, type Sql, statementMs, type Transactio
 import { codeOf, HostedStorageError, toStorageError } from '../storage-error.js';
 import type { SqlPool, SqlRunner } from '../types.js';
 
-/** Statements and transactions that run with a pool. */
-export interface PoolSql extends TransactionalSql {
-  /** Resolves when the statements that run now have ended. */
-  finish(): Promise<void>;
-  /** Resolves when no connection is checked out any more. After `closeMs`, statements that still run are rejected. */
-  close(): Promise<void>;
-}
-
 /** How long, in ms, `close()` waits for running statements. */
 const closeMs = 1_500;
 
@@ -91,7 +83,7 @@ interface Connection {
 }
 
 /** Runs statements and transactions with a pool. */
-export function createPoolSql(pool: SqlPool): PoolSql {
+export function createPoolSql(pool: SqlPool) {
   ignoreBreakingAtOnce(pool);
   const throwStorageError = (error: unknown): never => {
     throw toStorageError(error);
@@ -209,16 +201,21 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     }
   }
 
+  /** Resolves when the statements that run now have ended. */
   async function finish(): Promise<void> {
     await Promise.allSettled(running);
   }
 
-  return {
+  const sql: TransactionalSql = {
     run: (text, values, limitMs = statementMs) =>
       keep(() => runAlone(text, values, limitMs)).then(toRows, throwStorageError),
     transaction: (work) => keep(() => runTransaction(work)).catch(throwStorageError),
+  };
+  return {
+    ...sql,
     finish,
-    async close() {
+    /** Resolves when no connection is checked out any more. After `closeMs`, statements that still run are rejected. */
+    async close(): Promise<void> {
       const timer = setTimeout(() => {
         isAborting = true;
         for (const abort of [...aborts]) abort();

@@ -12,25 +12,6 @@ import type { Context } from '../context.js';
 import { maxHoldMs } from '../rules.js';
 import type { Row } from '../sql.js';
 
-/** Watches the requests of this process. */
-export interface Health {
-  /** Records that a request has succeeded. */
-  succeeded(): void;
-  /** Records that a request has failed. */
-  failed(error: AnyHostedError): void;
-  /**
-   * Copies the problem that is stored in the database, because another process may have found or solved it. Null means
-   * that no problem is stored. `pauseMs` is the rest of the stored pause that the service has requested.
-   */
-  learn(problem: string | null, pauseMs: number): void;
-  /** How long, in ms, this process waits, because only its own requests fail. */
-  aloneMs(): number;
-  /** How long, in ms, this process must not send requests: during a pause, or while it alone has a problem. */
-  heldMs(): number;
-  /** Says whether a request has succeeded lately, and no problem of all jobs is known. */
-  isWell(): boolean;
-}
-
 /** If no request has succeeded for `silenceMs`, this number of consecutive failures counts as a problem of all jobs. */
 const failuresInRow = 3;
 /**
@@ -54,8 +35,11 @@ const defaultAskedMs = 1_000;
  */
 const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signature', 'config']);
 
+/** Watches the requests of this process. */
+export type Health = ReturnType<typeof createHealth>;
+
 /** Creates the object that watches the requests of this process. */
-export function createHealth({ database, statements, report, log, clock }: Context): Health {
+export function createHealth({ database, statements, report, log, clock }: Context) {
   let inRow = 0;
   let succeededAt: number | null = null;
   let problem: string | null = null;
@@ -95,7 +79,8 @@ export function createHealth({ database, statements, report, log, clock }: Conte
   }
 
   return {
-    succeeded() {
+    /** Records that a request has succeeded. */
+    succeeded(): void {
       inRow = 0;
       ownWaits = 0;
       succeededAt = clock.elapsed();
@@ -104,7 +89,8 @@ export function createHealth({ database, statements, report, log, clock }: Conte
       write(statements.recovered, []);
       log('info', 'the problem is over: all due jobs are polled again');
     },
-    failed(error) {
+    /** Records that a request has failed. */
+    failed(error: AnyHostedError): void {
       if (!concernsAllJobs(error)) return;
       hold(error);
       inRow += 1;
@@ -121,14 +107,21 @@ export function createHealth({ database, statements, report, log, clock }: Conte
       report({ type: 'problem', code: error.code });
       log('warn', `only one job at a time is polled until this problem is over (${error.code}): ${error.message}`);
     },
+    /** Says whether a request has succeeded lately, and no problem of all jobs is known. */
     isWell: () => problem === null && succeededAt !== null && clock.elapsed() - succeededAt < wellMs,
-    learn(known, pauseMs) {
+    /**
+     * Copies the problem that is stored in the database, because another process may have found or solved it. Null means
+     * that no problem is stored. `pauseMs` is the rest of the stored pause that the service has requested.
+     */
+    learn(known: string | null, pauseMs: number): void {
       // While a write is running, the database does not have the new value yet.
       if (writing > 0) return;
       problem = known;
       heldUntil = clock.elapsed() + Math.max(0, pauseMs);
     },
+    /** How long, in ms, this process waits, because only its own requests fail. */
     aloneMs: () => Math.max(0, ownUntil - clock.elapsed()),
+    /** How long, in ms, this process must not send requests: during a pause, or while it alone has a problem. */
     heldMs: () => Math.max(0, heldUntil - clock.elapsed(), ownUntil - clock.elapsed()),
   };
 }
