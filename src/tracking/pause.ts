@@ -6,16 +6,6 @@
 
 import type { WaitingClock } from '../runtime/clock.js';
 
-/** A sleep that can be ended early. */
-export interface Pause {
-  /**
-   * Resolves after `ms`, or as soon as `wake` is called. Resolves at once if `wake` was called since the last sleep.
-   */
-  sleep(ms: number): Promise<void>;
-  wake(): void;
-  isSleeping(): boolean;
-}
-
 /** A loop that works in one process, and pauses while there is nothing to do. */
 export interface Loop {
   /** Checks for work at once, because there may be some. */
@@ -26,12 +16,15 @@ export interface Loop {
   drain(): Promise<void>;
 }
 
-/** Creates a pause on a clock. Only one sleep may run at a time. */
-export function createPause(clock: Pick<WaitingClock, 'setTimer'>): Pause {
+/** Creates a pause on a clock: a sleep that can be ended early. Only one sleep may run at a time. */
+export function createPause(clock: Pick<WaitingClock, 'setTimer'>) {
   let end: (() => void) | null = null;
   let isWoken = false;
   return {
-    sleep(ms) {
+    /**
+     * Resolves after `ms`, or as soon as `wake` is called. Resolves at once if `wake` was called since the last sleep.
+     */
+    sleep(ms: number): Promise<void> {
       if (isWoken) {
         isWoken = false;
         return Promise.resolve();
@@ -48,7 +41,7 @@ export function createPause(clock: Pick<WaitingClock, 'setTimer'>): Pause {
         };
       });
     },
-    wake() {
+    wake(): void {
       if (end) end();
       else isWoken = true;
     },

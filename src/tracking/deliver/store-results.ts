@@ -14,12 +14,6 @@ import { type Beginning, type Delivery, type DeliveryResult, isFurther } from '.
 /** A step of a delivery. */
 type Step = DeliveryResult | { readonly is: 'begins'; readonly delivery: Beginning };
 
-/** What a batch has stored, by the leases: the handlers that may begin, and the new dead letters. */
-interface Stored {
-  readonly begun: ReadonlyMap<string, Row>;
-  readonly dead: ReadonlySet<string>;
-}
-
 /** How long, in ms, the process waits before it tries again to store something. */
 const againMs = 250;
 
@@ -49,7 +43,7 @@ export function createResultStore(
 
   // Tries again until `until`, because the database may be unreachable for a while. A row that is locked makes
   // its whole batch fail, so each step is then stored alone.
-  async function keepAdding(step: Step, until: number): Promise<Stored> {
+  async function keepAdding(step: Step, until: number) {
     const effect = step.is === 'begins' ? 'no handler is called' : 'no result of a handler is stored';
     let add = batches.add;
     for (;;) {
@@ -63,7 +57,8 @@ export function createResultStore(
     }
   }
 
-  async function store(steps: readonly Step[]): Promise<Stored> {
+  /** Stores steps. Returns, by the leases, the handlers that may begin, and the new dead letters. */
+  async function store(steps: readonly Step[]) {
     const of = <Is extends Step['is']>(is: Is) =>
       steps.filter((step): step is Step & { readonly is: Is } => step.is === is);
     const [done, begins] = [of('done'), of('begins')];

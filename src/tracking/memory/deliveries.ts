@@ -32,19 +32,14 @@ export function createDeliveryStatements(memory: Memory) {
 
   return {
     deliver(most: number) {
-      const due = list(isDeliverable);
       const isFree = memory.heldUntil() <= now() && fleet.problem_code === null;
       const { tokens, burst, isUnused } = memory.takeTokens(0);
       const isLimited = listDue().length > 0 && !isUnused;
       const credit = isLimited ? Math.floor(fleet.delivery_credit) : most;
       const room = isFree ? Math.max(0, Math.min(most, Math.floor(tokens + burst), credit)) : most;
-      const [first, again] = [false, true].map((isRetry) =>
-        sortRows(
-          due.filter((row) => row.is_retry === isRetry),
-          ({ deliver_at }) => Number(deliver_at),
-        ),
-      );
-      const found = [...(first ?? []), ...(again ?? [])].slice(0, room);
+      const byDate = sortRows(list(isDeliverable), ({ deliver_at }) => Number(deliver_at));
+      const inOrder = [...byDate.filter(({ is_retry }) => !is_retry), ...byDate.filter(({ is_retry }) => is_retry)];
+      const found = inOrder.slice(0, room);
       const requests = isFree ? found.filter(asks).length : 0;
       const taken = found.map((row) => {
         set(row, {}, { deliver_at: now() + leaseMsOf(memory.settings), lease_id: crypto.randomUUID() });

@@ -23,21 +23,15 @@ interface Files {
   readonly constants: Readonly<Record<'R_OK' | 'W_OK' | 'X_OK', number>>;
 }
 
-/** A folder that no one else uses. */
-export interface LockedFolder {
-  /** The path without links. */
-  readonly path: string;
-  unlock(): void;
-}
-
 /**
  * Creates the folder if it is missing, and locks it. If other users may use the folder, it is narrowed if it is empty,
  * and rejected otherwise.
  *
+ * @returns The path without links, and the function that unlocks the folder.
  * @throws {HostedStorageError} when another process, or another tracker of this process, uses the folder (`locked`), or
  *   when the folder cannot be used, or other users may use it (`unreachable`).
  */
-export function lockFolder(folder: string): LockedFolder {
+export function lockFolder(folder: string) {
   const files = builtinModule('node:fs') as Files | null;
   if (files === null || !canLockFiles()) {
     throw new HostedStorageError(
@@ -54,7 +48,7 @@ export function lockFolder(folder: string): LockedFolder {
     const unlockInside = lock(files, `${path}/hosted-client.lock`);
     return {
       path,
-      unlock() {
+      unlock(): void {
         unlockInside();
         unlockBeside();
       },

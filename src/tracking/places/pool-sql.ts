@@ -68,20 +68,6 @@ async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
 type PoolConnection = Awaited<ReturnType<SqlPool['connect']>>;
 type SqlResult = Awaited<ReturnType<SqlRunner['query']>>;
 
-/** A connection that was taken out of the pool. */
-interface Connection {
-  /**
-   * Runs a statement. A text without values may contain several statements.
-   *
-   * @throws the error of the driver, or a HostedStorageError after `limitMs`.
-   */
-  query(text: string, values?: readonly unknown[], limitMs?: number): Promise<SqlResult>;
-  /** Whether a statement still runs after its limit. Then the connection cannot be used any more. */
-  isStuck(): boolean;
-  /** Gives the connection back to the pool, or destroys it. */
-  release(destroy: boolean): void;
-}
-
 /** Runs statements and transactions with a pool. */
 export function createPoolSql(pool: SqlPool) {
   ignoreBreakingAtOnce(pool);
@@ -114,7 +100,10 @@ export function createPoolSql(pool: SqlPool) {
     });
   }
 
-  async function connect(): Promise<Connection> {
+  type Connection = Awaited<ReturnType<typeof connect>>;
+
+  /** Takes a connection out of the pool. */
+  async function connect() {
     const connecting = new Promise<PoolConnection>((resolve) => resolve(pool.connect()));
     let isLate = false;
     const taken = await limit(connecting, statementMs, () => {
@@ -127,7 +116,12 @@ export function createPoolSql(pool: SqlPool) {
     const removeListener = ignoreBreaking(taken);
     let isStuck = false;
     return {
-      async query(text, values = [], limitMs = statementMs) {
+      /**
+       * Runs a statement. A text without values may contain several statements.
+       *
+       * @throws the error of the driver, or a HostedStorageError after `limitMs`.
+       */
+      async query(text: string, values: readonly unknown[] = [], limitMs = statementMs): Promise<SqlResult> {
         const marked = mark + text;
         const work = values.length > 0 ? taken.query(marked, [...values]) : taken.query(marked);
         return limit(work, limitMs, () => {
@@ -135,8 +129,10 @@ export function createPoolSql(pool: SqlPool) {
           hasAbandoned = true;
         });
       },
+      /** Whether a statement still runs after its limit. Then the connection cannot be used any more. */
       isStuck: () => isStuck,
-      release(destroy) {
+      /** Gives the connection back to the pool, or destroys it. */
+      release(destroy: boolean): void {
         taken.release(destroy);
         // A destroyed connection keeps its listener, because the server may still send it an error.
         if (!destroy) removeListener();

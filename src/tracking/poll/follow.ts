@@ -222,10 +222,7 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
    * a further callback may name the wrong link again. `isFollowed` is false if the tracker does not follow jobs of this
    * link.
    */
-  async function findLink(
-    row: TakenRow,
-    status: JobStatus | null,
-  ): Promise<{ readonly refId: string | null; readonly isFollowed: boolean }> {
+  async function findLink(row: TakenRow, status: JobStatus | null) {
     if (row.isLinkProven) return { refId: row.linkRefId, isFollowed: true };
     const linkId = status === null ? null : linkIdOf(status);
     if (linkId === null || linkId === row.linkRefId) return { refId: linkId, isFollowed: true };
@@ -235,10 +232,8 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     return { refId, isFollowed: changed === undefined || numberOf(changed, 'state') !== states.heard };
   }
 
-  async function reportMissing(
-    row: TakenRow,
-    { missing, mentioned }: { missing: number; mentioned: number },
-  ): Promise<void> {
+  async function reportMissing(row: TakenRow, found: Found & { readonly is: 'missing' }): Promise<void> {
+    const { missing, mentioned } = found;
     const refId = row.linkRefId ?? '';
     const key = await keyOf(['unheard', refId, String(missing)]);
     const added = await database.run(statements.addGap, [key, row.key, missing, mentioned]);
@@ -266,12 +261,8 @@ export interface JobEnd {
   readonly last_error: HostedErrorCode | null;
 }
 
-/** A row of the statement `endAgain`. */
-export interface FurtherEnd {
-  readonly key: string;
-  /** The revision of the end that was handed over before. */
-  readonly revision: number;
-}
+/** A row of the statement `endAgain`: the job, and the revision of the end that was handed over before. */
+export type FurtherEnd = Pick<TakenRow, 'key' | 'revision'>;
 
 /** A row of the statement `keepEnd`. */
 export type KeptEnd = Readonly<ReturnType<typeof toKept>>;

@@ -65,11 +65,7 @@ export async function pollOnce(
   } catch (thrown) {
     const error = readFailure(thrown, health, signal);
     if (row.hasEnded) return concernsAllJobs(error) ? { is: 'nothing' } : { is: 'kept', isSame: false, signedMs: null };
-    return afterFailure(error);
-  }
-
-  function afterFailure(error: AnyHostedError): Found {
-    return afterError(row, error, isOver(row, error, health));
+    return afterError(row, error, health);
   }
 
   async function poll(): Promise<Found> {
@@ -87,7 +83,7 @@ export async function pollOnce(
     health.succeeded();
     if (row.revision > 0 && status.complete) {
       const { is, signedMs } = await compareStatus(row, status);
-      if (is === 'older') return row.hasEnded ? { is: 'nothing' } : afterFailure(createOlderError());
+      if (is === 'older') return row.hasEnded ? { is: 'nothing' } : afterError(row, createOlderError(), health);
       if (row.hasEnded) return is === 'same' ? { is: 'kept', isSame: true, signedMs } : { is: 'endedAgain' };
     }
     if (row.hasEnded) return { is: 'kept', isSame: false, signedMs: status.signedAt?.getTime() ?? null };
@@ -120,8 +116,8 @@ function note(status: JobStatus | null, changes: Partial<Changes> = {}): Found {
   return { is: 'noted', status, changes: { ...unchanged, is_late: false, first_answers: 0, ...changes } };
 }
 
-/** `isLast` says that the job or link is not polled any more, because its deadline has passed. */
-function afterError(row: TakenRow, error: AnyHostedError, isLast: boolean): Found {
+function afterError(row: TakenRow, error: AnyHostedError, health: Health): Found {
+  const isLast = isOver(row, error, health);
   const mayBeInvented = !row.isLink && !row.isProven;
   const isUnknown = error.code === 'not_found' && row.mentionedPolls >= maxUnknownPolls;
   if (mayBeInvented && (isLast || isUnknown)) return { is: 'unknown' };

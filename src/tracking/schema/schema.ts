@@ -234,11 +234,7 @@ export async function readVersion(sql: Sql, schema: string): Promise<number | nu
  *
  * @param from - The version of the tables of trackers. Null if they are missing.
  */
-export async function planTables(
-  sql: Sql,
-  schema: string,
-  from: number | null,
-): Promise<readonly (readonly string[])[]> {
+export async function planTables(sql: Sql, schema: string, from: number | null) {
   const name = quote(schema);
   const guard = await planGuard(sql, schema);
   if (from !== null) {
