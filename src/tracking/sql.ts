@@ -75,13 +75,12 @@ export function createSql(runner: SqlRunner): Sql {
 /** Rejects what runs after `close()`, because the pool of a caller would still run it. */
 export function rejectAfterClose<T extends Storage>(database: T): T {
   let isClosed = false;
-  async function runIfOpen<T>(work: () => Promise<T>): Promise<T> {
-    if (isClosed) throw new HostedStorageError('unreachable', 'the tracker was stopped', { retryable: false });
-    return work();
-  }
   return {
     ...database,
-    run: (...given) => runIfOpen(() => database.run(...given)),
+    async run(...given) {
+      if (isClosed) throw new HostedStorageError('unreachable', 'the tracker was stopped', { retryable: false });
+      return database.run(...given);
+    },
     close() {
       isClosed = true;
       return database.close();

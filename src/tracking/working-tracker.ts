@@ -54,8 +54,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   const { database, statements, storage, clock } = context;
   const { readTrack, readLink } = createTrackInput(clock.now);
   const ending = new AbortController();
-  /** A call of `work()` that runs. */
-  let shift: { readonly end: () => void; readonly ended: Promise<unknown> } | null = null;
+  /** Ends a call of `work()` that runs. */
+  let endShift: (() => void) | null = null;
   let beginning: Promise<void> | null = null;
   let work: Work | null = null;
   let stopping: Promise<void> | null = null;
@@ -177,7 +177,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     });
     // `onCompletion()` and another `work()` see that this process works. A failure is thrown below.
     beginning = ended.catch(() => undefined);
-    shift = { end: pause.wake, ended: beginning };
+    endShift = pause.wake;
     try {
       await ended;
       return done;
@@ -186,7 +186,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     } finally {
       work = null;
       beginning = null;
-      shift = null;
+      endShift = null;
     }
   }
 
@@ -254,8 +254,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   async function drain(): Promise<void> {
-    shift?.end();
-    await shift?.ended;
+    endShift?.();
     await beginning?.catch(() => undefined);
     await work?.drain();
   }

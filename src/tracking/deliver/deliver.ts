@@ -157,23 +157,17 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
         'delivery',
         () => describe(row),
         async (message) => {
-          const ended = await handle(row, plan);
+          // While a result is being stored, the completion does not count against the limit of running handlers.
+          const ended = await runHandler(row, plan).finally(() => {
+            running -= 1;
+            freed.wake();
+          });
           if (ended?.is === 'failed') warn(ended);
           const isDead = ended !== null && (await results.storeEnd(ended, plan.beginBy + settings.handlerTimeoutMs));
           if (message) completeMessage(message, readResult(ended, isDead));
         },
       );
     } catch {}
-  }
-
-  // While a result is being stored, the completion does not count against the limit of running handlers.
-  async function handle(row: Row, plan: Plan): Promise<DeliveryResult | null> {
-    try {
-      return await runHandler(row, plan);
-    } finally {
-      running -= 1;
-      freed.wake();
-    }
   }
 }
 

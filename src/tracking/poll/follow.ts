@@ -98,12 +98,8 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
         await freed.sleep(60_000);
         continue;
       }
-      let waitMs: number;
-      try {
-        waitMs = await storage.watch('no job is polled', () => take(concurrency - inFlight));
-      } catch {
-        waitMs = outageMs;
-      }
+      const taking = storage.watch('no job is polled', () => take(concurrency - inFlight));
+      const waitMs = await taking.catch(() => outageMs);
       if (waitMs > 0 && !isStopping) await pause.sleep(waitMs);
     }
   }

@@ -23,15 +23,12 @@ export type Found =
       readonly error: HostedErrorCode | null;
       readonly status: JobStatus | null;
     }
-  /** The verdict of a job that has ended is another one than before. */
-  | { readonly is: 'endedAgain' }
+  /** The verdict of a job that has ended is another one than before (`endedAgain`). */
+  | { readonly is: 'endedAgain' | 'linkEnded' | 'unknown' | 'nothing' }
   /** The verdict of a job that has ended is the same as before, or is not known any more. */
   | { readonly is: 'kept'; readonly isSame: boolean; readonly signedMs: number | null }
-  | { readonly is: 'linkEnded' }
-  | { readonly is: 'unknown' }
   | { readonly is: 'missing'; readonly missing: number; readonly mentioned: number }
-  | { readonly is: 'noted'; readonly status: JobStatus | null; readonly changes: Changes }
-  | { readonly is: 'nothing' };
+  | { readonly is: 'noted'; readonly status: JobStatus | null; readonly changes: Changes };
 
 /** What a poll changes in a row that is still followed, in the parameters of a statement. */
 export interface Changes {
