@@ -1,4 +1,5 @@
 // Drawn calls of a tracker. The tracker for tests does what the statements do: after each call, both give the same.
+// `DRAWS=2000 FIRST_SEED=2001` draws others.
 
 import type { JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';

@@ -37,9 +37,7 @@ export interface Compared {
 export async function compareStatus(known: HandedOver, status: JobStatus | null): Promise<Compared> {
   const version = status === null ? null : await versionOf(status);
   const signedMs = status?.signedAt?.getTime() ?? known.signedMs;
-  if (known.revision > 0 && version === known.version) {
-    return { is: 'same', version, signedMs: signedMs === null ? null : Math.max(signedMs, known.signedMs ?? 0) };
-  }
+  if (known.revision > 0 && version === known.version) return { is: 'same', version, signedMs };
   const isOlder = version !== null && signedMs !== null && known.signedMs !== null && signedMs <= known.signedMs;
   return { is: isOlder ? 'older' : 'changed', version, signedMs };
 }

@@ -6,7 +6,6 @@
 
 import { createPlatformClock } from '../../runtime/clock.js';
 import { readMigrateOptions } from '../options.js';
-import { createPause } from '../pause.js';
 import { type Database, openDatabase } from '../places/database.js';
 import { codeOf, HostedStorageError, runTask } from '../storage-error.js';
 import type { SqlPool } from '../types.js';
@@ -78,7 +77,6 @@ async function readPlan(database: Database, schema: string): Promise<MigrationPl
 
 /** Tries again after a timeout of a lock. Between two tries, the statements that waited behind it can run. */
 async function waitForLocks<T>(step: () => Promise<T>): Promise<T> {
-  const pause = createPause(createPlatformClock());
   for (let tries = 1; ; tries++) {
     try {
       return await step();
@@ -89,7 +87,7 @@ async function waitForLocks<T>(step: () => Promise<T>): Promise<T> {
         const why = 'another transaction keeps a lock (55P03): end it, and migrate again, which goes on from here';
         throw new HostedStorageError('unreachable', why, { cause: error.cause });
       }
-      await pause.sleep(lockMs / 2);
+      await createPlatformClock().sleep(lockMs / 2);
     }
   }
 }
