@@ -133,226 +133,158 @@ const waiting = { deadlineMs: 60_000, notFoundGraceMs: 0, maxConsecutiveErrors: 
 /** A delivery of a callback, which the service posted. */
 const posted = (record) => JSON.stringify(signed(record));
 
-/**
- * Each is called as `theCaller`, whose name is looked for. `input`: what makes it invalid. `signs`: its answers
- * must be signed. `waits`: it polls. `after`: the service answers one page before it fails. `calledBy`: the name of
- * the function that is looked for instead.
- */
-export const shapes = {
-  'links.create': {
-    input: {},
-    theCaller: async (client, input = newLink) => void (await client.links.create(input)),
-  },
-  'links.create, withResponse()': {
-    input: {},
-    theCaller: async (client, input = newLink) => void (await client.links.create(input).withResponse()),
-  },
-  'links.update': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await client.links.update(input, { isDisabled: true })),
-  },
-  'links.disable': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await client.links.disable(input)),
-  },
-  'links.get': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input)),
-  },
-  'links.get, withResponse()': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input).withResponse()),
-  },
-  'links.get, held and awaited later': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => {
-      const call = client.links.get(input);
+/** How what a call gives is waited for. Each is the function whose name is looked for. */
+const ways = {
+  awaited: { theCaller: async (call, ...given) => void (await call(...given)) },
+  'withResponse()': { theCaller: async (call, ...given) => void (await call(...given).withResponse()) },
+  'held and awaited later': {
+    theCaller: async (call, ...given) => {
+      const held = call(...given);
       await Promise.resolve();
-      await call;
+      await held;
     },
   },
-  'links.get, returned': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => {
-      const inner = async () => client.links.get(input);
+  returned: {
+    theCaller: async (call, ...given) => {
+      const inner = async () => call(...given);
       await inner();
     },
   },
-  'links.get, in Promise.all': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await Promise.all([client.links.get(input), 1])),
-  },
-  'links.get, in Promise.race': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await Promise.race([client.links.get(input)])),
-  },
-  'links.get, with then()': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input).then((link) => link)),
-  },
-  'links.get, with catch()': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => {
-      await client.links.get(input).catch((error) => {
+  'in Promise.all': { theCaller: async (call, ...given) => void (await Promise.all([call(...given), 1])) },
+  'in Promise.race': { theCaller: async (call, ...given) => void (await Promise.race([call(...given)])) },
+  'with then()': { theCaller: async (call, ...given) => void (await call(...given).then((value) => value)) },
+  'with catch()': {
+    theCaller: async (call, ...given) => {
+      await call(...given).catch((error) => {
         throw error;
       });
     },
   },
-  'links.get, with finally()': {
-    input: '',
-    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input).finally(() => undefined)),
-  },
-  'links.list, awaited': {
-    input: -1,
-    theCaller: async (client, page = 1) => void (await client.links.list({ page })),
-  },
-  'links.list, withResponse()': {
-    input: -1,
-    theCaller: async (client, page = 1) => void (await client.links.list({ page }).withResponse()),
-  },
-  'links.list, with then()': {
-    theCaller: async (client) => void (await client.links.list().then((list) => list)),
-  },
-  'links.list, with catch()': {
-    theCaller: async (client) => {
-      await client.links.list().catch((error) => {
-        throw error;
-      });
+  'with finally()': { theCaller: async (call, ...given) => void (await call(...given).finally(() => undefined)) },
+  iterated: {
+    theCaller: async (call, ...given) => {
+      for await (const { error } of call(...given)) {
+        await new Promise((resolve) => setTimeout(resolve));
+        if (error) throw error;
+      }
     },
   },
-  'links.list, with finally()': {
-    theCaller: async (client) => void (await client.links.list().finally(() => undefined)),
+  'iterated by hand': {
+    theCaller: async (call, ...given) =>
+      void (await call(...given)
+        [Symbol.asyncIterator]()
+        .next()),
   },
-  'links.list, in Promise.all': {
-    theCaller: async (client) => void (await Promise.all([client.links.list()])),
-  },
-  'links.list, iterated': {
-    input: -1,
-    theCaller: async (client, page = 1) => {
-      for await (const _ of client.links.list({ page }));
+  'pages()': {
+    theCaller: async (call, ...given) => {
+      for await (const _ of call(...given).pages());
     },
   },
-  'links.list, iterated to the second page': {
+  'nextPage()': { theCaller: async (call, ...given) => void (await (await call(...given)).nextPage()) },
+};
+
+const responses = ['awaited', 'withResponse()'];
+const promises = Object.keys(ways).slice(0, 9);
+
+/**
+ * Each is called in its `ways`, or awaited. `input`: what makes it invalid. `signs`: its answers must be signed.
+ * `waits`: it polls. `after`: the service answers one page before it fails. `calledBy`: the name of the function that is
+ * looked for instead.
+ */
+const calls = {
+  'links.create': { input: {}, ways: responses, call: (client, input = newLink) => client.links.create(input) },
+  'links.update': { input: '', call: (client, input = 'ref-1') => client.links.update(input, { isDisabled: true }) },
+  'links.disable': { input: '', call: (client, input = 'ref-1') => client.links.disable(input) },
+  'links.get': { input: '', ways: promises, call: (client, input = 'ref-1') => client.links.get(input) },
+  'links.list': {
+    input: -1,
+    ways: [...promises, 'iterated', 'iterated by hand', 'pages()'],
+    call: (client, page = 1) => client.links.list({ page }),
+  },
+  'links.list, to the second page': {
     after: 'a page',
-    theCaller: async (client) => {
-      for await (const _ of client.links.list());
-    },
+    ways: ['iterated', 'pages()', 'nextPage()'],
+    call: (client) => client.links.list(),
   },
-  'links.list, iterated with prefetch': {
+  'links.list, with prefetch': {
     after: 'a page',
-    theCaller: async (client) => {
-      for await (const _ of client.links.list({ prefetch: 4 })) await new Promise((resolve) => setTimeout(resolve));
-    },
+    ways: ['iterated', 'pages()'],
+    call: (client) => client.links.list({ prefetch: 4 }),
   },
-  'links.list, iterated by hand': {
-    theCaller: async (client) => void (await client.links.list()[Symbol.asyncIterator]().next()),
-  },
-  'links.list, pages()': {
-    input: -1,
-    theCaller: async (client, page = 1) => {
-      for await (const _ of client.links.list({ page }).pages());
-    },
-  },
-  'links.list, pages() with prefetch': {
-    after: 'a page',
-    theCaller: async (client) => {
-      for await (const _ of client.links.list({ prefetch: 4 }).pages());
-    },
-  },
-  'links.list, nextPage()': {
-    after: 'a page',
-    theCaller: async (client) => {
-      const first = await client.links.list();
-      await first.nextPage();
-    },
-  },
-  'links.find': {
-    input: {},
-    theCaller: async (client, query = { name: 'a link' }) => void (await client.links.find(query)),
-  },
-  'links.list, toArray()': {
-    input: -1,
-    theCaller: async (client, limit = 10) => void (await client.links.list().toArray({ limit })),
-  },
-  'jobs.status': {
-    signs: true,
-    input: {},
-    theCaller: async (client, query = job) => void (await client.jobs.status(query)),
-  },
-  'jobs.status, withResponse()': {
-    signs: true,
-    input: {},
-    theCaller: async (client, query = job) => void (await client.jobs.status(query).withResponse()),
-  },
+  'links.list, toArray()': { input: -1, call: (client, limit = 10) => client.links.list().toArray({ limit }) },
+  'links.find': { input: {}, call: (client, query = { name: 'a link' }) => client.links.find(query) },
+  'jobs.status': { signs: true, input: {}, ways: responses, call: (client, query = job) => client.jobs.status(query) },
   'jobs.waitForCompletion': {
     signs: true,
     waits: true,
     input: {},
-    theCaller: async (client, query = job, wait = waiting) => void (await client.jobs.waitForCompletion(query, wait)),
+    call: (client, query = job, wait = waiting) => client.jobs.waitForCompletion(query, wait),
   },
   'jobs.watch': {
     signs: true,
     waits: true,
     input: {},
-    theCaller: async (client, query = job, wait = waiting) => {
-      for await (const _ of client.jobs.watch(query, wait));
-    },
+    ways: ['iterated'],
+    call: (client, query = job, wait = waiting) => client.jobs.watch(query, wait),
   },
   'jobs.waitForAll, thrown': {
     sends: false,
     input: 5,
-    theCaller: async (client, jobs = [job], wait = waiting) => {
-      for await (const _ of client.jobs.waitForAll(jobs, wait));
-    },
+    ways: ['iterated'],
+    call: (client, jobs = [job], wait = waiting) => client.jobs.waitForAll(jobs, wait),
   },
   'jobs.waitForAll, an entry': {
     signs: true,
     waits: true,
     input: {},
-    theCaller: async (client, query = job, wait = waiting) => {
-      for await (const { error } of client.jobs.waitForAll([query], wait)) if (error) throw error;
-    },
+    ways: ['iterated'],
+    call: (client, query = job, wait = waiting) => client.jobs.waitForAll([query], wait),
   },
   'jobs.waitForAll, the second entry': {
     signs: true,
     waits: true,
-    theCaller: async (client, _input, wait = waiting) => {
+    theCaller: async (call, ...given) => {
       let last;
-      for await (const { error } of client.jobs.waitForAll([job, { userId: 'user-2', jobId: 'job-2' }], wait)) {
+      for await (const { error } of call(...given)) {
         await new Promise((resolve) => setTimeout(resolve, 5));
         last = error;
       }
       throw last;
     },
+    call: (client, _input, wait = waiting) => client.jobs.waitForAll([job, { userId: 'user-2', jobId: 'job-2' }], wait),
   },
   'callbacks.confirm': {
     signs: true,
     input: {},
-    theCaller: async (client, hint = { ...job, signedAt: new Date() }) => void (await client.callbacks.confirm(hint)),
+    call: (client, hint = { ...job, signedAt: new Date() }) => client.callbacks.confirm(hint),
   },
-  'callbacks.receive': {
-    sends: false,
-    input: {},
-    theCaller: async (client, body = '') => void (await client.callbacks.receive(body)),
-  },
+  'callbacks.receive': { sends: false, input: {}, call: (client, body = '') => client.callbacks.receive(body) },
   'callbacks.receive, not JSON': {
     sends: false,
     only: 'response',
-    theCaller: async (client) => void (await client.callbacks.receive('<html></html>')),
+    call: (client) => client.callbacks.receive('<html></html>'),
   },
   'callbacks.receive, of another shape': {
     sends: false,
     only: 'response',
-    theCaller: async (client) => void (await client.callbacks.receive(posted({ PartnerParams: {} }))),
+    call: (client) => client.callbacks.receive(posted({ PartnerParams: {} })),
   },
   'callbacks.receive, not signed': {
     sends: false,
     only: 'signature',
-    theCaller: async (client) => void (await client.callbacks.receive('{}')),
+    call: (client) => client.callbacks.receive('{}'),
   },
-  'nodeHandler, a call of onEvent': {
+  'callbacks.receive, a signer that fails': {
+    sends: false,
+    only: 'config',
+    call: (client) => {
+      const failing = { ...signer, verify: () => Promise.reject(new Error('no')) };
+      return client.withOptions({ signer: failing }).callbacks.receive(posted({}));
+    },
+  },
+  'callbacks.handler, by nodeHandler: a call of onEvent': {
     calledBy: 'theEffect',
-    theCaller: async (client) => {
+    call: async (client) => {
       const theEffect = async () => void (await client.links.get('ref-1'));
       let reported;
       const onError = (error) => {
@@ -371,20 +303,25 @@ export const shapes = {
       throw reported;
     },
   },
-  'callbacks.receive, a signer that fails': {
-    sends: false,
-    only: 'config',
-    theCaller: async (client) => {
-      const failing = { ...signer, verify: () => Promise.reject(new Error('no')) };
-      await client.withOptions({ signer: failing }).callbacks.receive(posted({}));
-    },
-  },
 };
+
+/** Every call in each of its ways. */
+const shapes = Object.entries(calls).flatMap(([name, { ways: its = ['awaited'], ...call }]) =>
+  its.map((way) => [`${name}, ${way}`, { ...ways[way], ...call }]),
+);
+
+/** The methods of a client that are not called here. */
+function missingMethods(client) {
+  const methods = ['links', 'jobs', 'callbacks'].flatMap((name) =>
+    Object.keys(client[name]).map((method) => `${name}.${method}`),
+  );
+  return methods.filter((method) => !Object.keys(calls).some((name) => name.split(',')[0] === method));
+}
 
 // What comes of them --------------------------------------------------------
 
 function* combinations(setting) {
-  for (const [shapeName, shape] of Object.entries(shapes)) {
+  for (const [shapeName, shape] of shapes) {
     if (shape.only !== undefined) yield [shapeName, shape, shape.only, { answer: () => new Response() }];
     for (const [failureName, failure] of Object.entries(failures)) {
       const isSent = !beforeSending.includes(failureName);
@@ -398,11 +335,11 @@ function* combinations(setting) {
 async function runOne([shapeName, shape, failureName, failure], isLate, setting) {
   const given = { answer: () => new Response(), ...failure };
   const client = clientOf(shape.after === undefined ? given : afterFirstPage(given), isLate, setting);
-  const { theCaller, input, calledBy = 'theCaller' } = shape;
+  const { theCaller, call, input, calledBy = 'theCaller' } = shape;
   const code = failureName.replace(/ .*/, '');
   const name = `${setting.name}: ${shapeName}: ${failureName}${isLate ? ', later' : ''}`;
   try {
-    await theCaller(client, failureName === 'validation' ? input : undefined, given.wait);
+    await theCaller(call, client, failureName === 'validation' ? input : undefined, given.wait);
     return { name, problem: 'it resolves', stack: '' };
   } catch (error) {
     const { stack } = error;
@@ -416,7 +353,11 @@ async function runOne([shapeName, shape, failureName, failure], isLate, setting)
 
 /** Runs every shape with every failure, in every setting: what is wrong with each, or null. */
 export async function runStacks() {
-  const results = [];
+  const { stackTraceLimit } = Error;
+  // One more than engines have, for `call`.
+  Error.stackTraceLimit = 11;
+  const missing = missingMethods(clientOf({}, false, settings[0]));
+  const results = missing.map((name) => ({ name, problem: 'it is not called', stack: '' }));
   for (const setting of settings) {
     const stopObserving = setting.isTraced ? subscribe() : () => undefined;
     for (const combination of combinations(setting)) {
@@ -424,5 +365,6 @@ export async function runStacks() {
     }
     stopObserving();
   }
+  Error.stackTraceLimit = stackTraceLimit;
   return results;
 }
