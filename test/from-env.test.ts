@@ -1,7 +1,15 @@
 // Where the secrets are not there yet: variables from elsewhere, and a client that reads them with its first call.
 
+import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
-import { HostedClient, HostedConfigError, type HostedEvent } from 'hosted-client';
+import {
+  ed25519,
+  HostedClient,
+  type HostedClientOptions,
+  HostedConfigError,
+  type HostedEvent,
+  hmacSha256,
+} from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { newLink, operations, rejection } from './support/fake-fetch.js';
@@ -46,11 +54,28 @@ beforeEach(() => {
   };
 });
 
-describe('env', () => {
-  test('is read in place of the process’s variables', async () => {
-    setVariables({ ...variables, HOSTED_API_KEY: 'of-the-process' });
+/** What a client made from these variables, over those of the sandbox, sends for job status and for a link. */
+async function sentBy(changed: object, overrides: Partial<HostedClientOptions> = {}) {
+  const sent: { url: string; body: Record<string, string> }[] = [];
+  const fetch = async (url: string, { body }: { body: string }) => {
+    sent.push({ url, body: JSON.parse(body) });
+    throw new TypeError('fetch failed');
+  };
+  const options = { ...overrides, fetch: fetch as never, maxRetries: 0 };
+  const client = HostedClient.fromEnv(options, { env: { ...variables, ...changed } });
+  await client.jobs.status(job).catch(() => undefined);
+  await client.links.get('ref-1').catch(() => undefined);
+  return sent;
+}
 
-    const client = HostedClient.fromEnv({}, { env: variables });
+const hostsOf = (sent: readonly { readonly url: string }[]) => sent.map(({ url }) => new URL(url).host);
+
+describe('env', () => {
+  test('is read in place of the process’s variables, and an empty one counts as none', async () => {
+    setVariables({ ...variables, HOSTED_API_KEY: 'of-the-process' });
+    const empty = Object.fromEntries([...names, 'HOSTED_LOG'].map((name) => [name, '']));
+
+    const client = HostedClient.fromEnv({}, { env: { ...empty, ...variables } });
 
     expect((await client.links.list()).meta.totalCount).toBe(0);
   });
@@ -107,8 +132,8 @@ describe('env', () => {
   });
 
   test.each([
-    ['HOSTED_ENVIRONMENT', 'prod', 'must be "sandbox" or "production"'],
-    ['HOSTED_LOG', 'loud', 'must be "debug" or "info" or "warn" or "off"'],
+    ['HOSTED_ENVIRONMENT', 'planted', 'must be "sandbox" or "production"'],
+    ['HOSTED_LOG', 'planted', 'must be "debug" or "info" or "warn" or "off"'],
     ['HOSTED_SANDBOX_BASE_URL', '', 'must be set, such as https://sandbox.example.com'],
     ...[...names, 'HOSTED_LOG'].map((name) => [
       name,
@@ -118,7 +143,9 @@ describe('env', () => {
   ])('a bad %s is not shown: %j', (path = '', value, message) => {
     const error = thrownBy(() => HostedClient.fromEnv({}, { env: { ...variables, [path]: value } }));
 
-    expect(error).toMatchObject({ issues: [{ path, message }] });
+    expect(error).toMatchObject({ code: 'config', issues: [{ path, message }] });
+    expect(String(error)).toContain(path);
+    expect(String(error)).not.toContain('planted');
   });
 
   test('a file with Windows line ends is said of every variable', () => {
@@ -153,6 +180,13 @@ describe('env', () => {
       'HOSTED_API_KEY',
       'must not be set together with HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY',
     ],
+    ['half a pair of keys', { HOSTED_API_KEY: '', HOSTED_SECRET_KEY: 'planted' }, 'HOSTED_API_KEY', 'must be'],
+    [
+      'no URL of production',
+      { HOSTED_ENVIRONMENT: 'production' },
+      'HOSTED_PRODUCTION_BASE_URL',
+      'such as https://production.example.com',
+    ],
   ])('with %s, the error names the variables', (_what, changed, path, message) => {
     const error = thrownBy(() => HostedClient.fromEnv({}, { env: { ...variables, ...changed } }));
 
@@ -168,18 +202,46 @@ describe('env', () => {
   });
 
   test('gives job status a URL of its own', async () => {
-    const urls: string[] = [];
-    const fetch = async (url: string) => {
-      urls.push(url);
-      throw new TypeError('fetch failed');
+    const sent = await sentBy({ HOSTED_SANDBOX_JOB_STATUS_BASE_URL: 'https://jobs.hosted.test' });
+
+    expect(hostsOf(sent)).toEqual(['jobs.hosted.test', new URL(sandbox.baseUrl).host]);
+  });
+
+  test('gives production its own URL where it names it', async () => {
+    const [, link] = await sentBy({ HOSTED_ENVIRONMENT: 'production', HOSTED_PRODUCTION_BASE_URL: 'https://a.test' });
+
+    expect(link?.url).toBe('https://a.test/v1/hosted_links/ref-1');
+  });
+
+  test('gives an Ed25519 signer of a pair of keys', async () => {
+    const pair = {
+      secretKey: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
+      servicePublicKey: 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=',
     };
-    const env = { ...variables, HOSTED_SANDBOX_JOB_STATUS_BASE_URL: 'https://jobs.hosted.test' };
+    const { secretKey, servicePublicKey } = pair;
+    const keys = { HOSTED_SECRET_KEY: secretKey, HOSTED_SERVICE_PUBLIC_KEY: servicePublicKey };
 
-    const client = HostedClient.fromEnv({ fetch: fetch as never, maxRetries: 0 }, { env });
-    await client.jobs.status(job).catch(() => undefined);
-    await client.links.get('ref-1').catch(() => undefined);
+    const [, link] = await sentBy({ HOSTED_API_KEY: '', ...keys });
 
-    expect(urls.map((url) => new URL(url).host)).toEqual(['jobs.hosted.test', new URL(sandbox.baseUrl).host]);
+    const { partner_id: partnerId = '', timestamp = '', signature } = link?.body ?? {};
+    expect(signature).toBe(await ed25519(pair).sign({ partnerId, timestamp }));
+  });
+
+  test('counts after the overrides', async () => {
+    const [, link] = await sentBy(
+      { HOSTED_PRODUCTION_BASE_URL: production.baseUrl },
+      {
+        partnerId: '085',
+        apiKey: undefined as never,
+        signer: hmacSha256({ apiKey: 'another-key', context: 'another' }),
+        environment: 'production',
+        baseUrls: { production: 'https://override.test' },
+      },
+    );
+
+    const { timestamp, signature } = link?.body ?? {};
+    expect(link?.url).toBe('https://override.test/v1/hosted_links/ref-1');
+    expect(signature).toBe(createHmac('sha256', 'another-key').update(`${timestamp}085another`).digest('base64'));
   });
 
   test.each([

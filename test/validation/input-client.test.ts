@@ -1,29 +1,11 @@
-// What callers may pass as options of a client, from the environment too, and what of it is sent and where to.
+// What callers may pass as options of a client, and what of it is sent and where to.
 
-import { createHmac } from 'node:crypto';
 import { ed25519, HostedClient, type HostedClientOptions, HostedConfigError, hmacSha256 } from 'hosted-client';
-import { afterEach, expect, test, vi } from 'vitest';
-import {
-  apiKey,
-  clientOf,
-  newLink,
-  now,
-  operations,
-  partnerId,
-  sign,
-  signed,
-  thrownBy,
-} from '../support/fake-fetch.js';
+import { expect, test } from 'vitest';
+import { apiKey, clientOf, newLink, operations, partnerId, sign, signed, thrownBy } from '../support/fake-fetch.js';
 import { created } from './expect-refusal.js';
 
-function configErrorOf(run: () => unknown): HostedConfigError {
-  const error = thrownBy(run, HostedConfigError);
-  return error;
-}
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
+const configErrorOf = (run: () => unknown) => thrownBy(run, HostedConfigError);
 
 // Wire options --------------------------------------------------------------
 
@@ -76,10 +58,13 @@ test.each([
   ['baseUrls', { baseUrls: undefined }, 'such as { sandbox: "https://sandbox.example.com" }'],
   ['baseUrls', { baseUrls: 'https://hosted.test' }, 'such as { sandbox: "https://sandbox.example.com" }'],
   ['baseUrls.production', { environment: 'production' }, 'such as "https://production.example.com"'],
-])('a client without its URL is shown an example: %s of %j', (path, options, example) => {
+  ['apiKey', { apiKey: undefined }, 'must be set, unless "signer" is set instead'],
+  ['apiKey', { signer: hmacSha256({ apiKey }) }, 'must not be given together with "signer": leave out one of the two'],
+  ['signer', { apiKey: undefined, signer: { name: 'x', sign: () => '' } }, 'must have a name, sign() and verify()'],
+])('a client is told what to do about its %s of %j', (path, options, advice) => {
   const { issues } = configErrorOf(() => new HostedClient({ ...good, ...options } as HostedClientOptions));
 
-  expect(issues).toEqual([{ path, message: expect.stringContaining(example) }]);
+  expect(issues).toEqual([{ path, message: expect.stringContaining(advice) }]);
 });
 
 const badUrls: readonly [string, unknown][] = [
@@ -178,33 +163,6 @@ const badClients: readonly BadClient[] = [
   ['a list marker that begins with a slash', { wire: { listMarker: '/all' } }, ['wire.listMarker']],
   ['a list marker that ends with a slash', { wire: { listMarker: 'all/' } }, ['wire.listMarker']],
   ['a list marker of two dots', { wire: { listMarker: '..' } }, ['wire.listMarker']],
-  [
-    'every wire option wrong',
-    {
-      wire: {
-        brand: 1,
-        listMarker: 1,
-        firstPage: '0',
-        timestampFormat: 'x',
-        jobTimestampFormat: 'x',
-        jobSignatureMember: 'x',
-        echoesTimestamp: 'x',
-        jobFlags: 'x',
-        namesJob: 'x',
-      },
-    },
-    [
-      'wire.brand',
-      'wire.listMarker',
-      'wire.firstPage',
-      'wire.timestampFormat',
-      'wire.jobTimestampFormat',
-      'wire.jobSignatureMember',
-      'wire.echoesTimestamp',
-      'wire.jobFlags',
-      'wire.namesJob',
-    ],
-  ],
   ['an unknown option', { apikey: 'planted-key' }, ['apikey']],
   [
     'much that is wrong at once',
@@ -281,12 +239,17 @@ test.each<[path: string, value: unknown, message: string]>([
   ['clockSkew', true, 'must be "auto" or "off"'],
   ['maxResponseAgeMs', true, 'must be an integer of milliseconds, or false'],
   ['wire.brand', 'A', 'must be a word in lower case'],
+  ['wire.brand', 1, 'must be a string'],
   ['wire.listMarker', '..', 'must be letters, digits, "_" or "-"'],
+  ['wire.listMarker', 1, 'must be a string'],
+  ['wire.firstPage', '0', 'must be "auto", 0 or 1'],
   ['wire.firstPage', 2, 'must be "auto", 0 or 1'],
   ['wire.timestampFormat', 'x', mustBeFormat],
   ['wire.jobTimestampFormat', 'x', mustBeFormat],
   ['wire.jobSignatureMember', 'x', 'must be "sec_key" or "signature"'],
   ['wire.jobFlags', 'x', 'must be "boolean" or "string"'],
+  ['wire.echoesTimestamp', 'x', 'must be true or false'],
+  ['wire.namesJob', 'x', 'must be true or false'],
   ['logger', {}, 'must have debug(), info(), warn() and error()'],
   ['onEvent', 'planted', 'must be a function'],
   ['userAgentSuffix', 'a\n', 'must be a single line of ASCII'],
@@ -307,14 +270,6 @@ test('the defaults may be given', async () => {
   await client.jobs.status({ userId: 'u', jobId: 'j', history: true });
 
   expect(sent[0]?.body).toMatchObject({ history: true, sec_key: sign(String(sent[0]?.body.timestamp)) });
-});
-
-test('a signer without verify() is refused with what it must have', () => {
-  const options = { ...good, apiKey: undefined, signer: { name: 'x', sign: () => '' } as never };
-
-  expect(configErrorOf(() => new HostedClient(options)).issues).toEqual([
-    { path: 'signer', message: 'must have a name, sign() and verify()' },
-  ]);
 });
 
 test.each<[string | URL, string]>([
@@ -393,115 +348,7 @@ test('jobStatusBaseUrls counts for job status alone, and baseUrls where it has n
   ]);
 });
 
-// fromEnv and withOptions ---------------------------------------------------
-
-const variables = {
-  HOSTED_PARTNER_ID: '007',
-  HOSTED_API_KEY: 'key-of-the-environment',
-  HOSTED_SECRET_KEY: '',
-  HOSTED_SERVICE_PUBLIC_KEY: '',
-  HOSTED_ENVIRONMENT: '',
-  HOSTED_SANDBOX_BASE_URL: 'https://sandbox.env.test',
-  HOSTED_PRODUCTION_BASE_URL: 'https://production.env.test',
-  HOSTED_LOG: '',
-};
-
-function stubEnvironment(changes: Partial<typeof variables> = {}): void {
-  for (const [name, value] of Object.entries({ ...variables, ...changes })) vi.stubEnv(name, value);
-}
-
-/** What a client made from the environment sends. */
-async function sentFromEnv(overrides: Partial<HostedClientOptions> = {}) {
-  const sent: { url: string; body: Record<string, unknown> }[] = [];
-  const fetch = async (url: unknown, init?: RequestInit) => {
-    sent.push({ url: String(url), body: JSON.parse(String(init?.body)) as Record<string, unknown> });
-    return Response.json({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' });
-  };
-  await HostedClient.fromEnv({
-    fetch: fetch as typeof globalThis.fetch,
-    clock: { now: () => now },
-    ...overrides,
-  }).links.get('ref-1');
-  return sent[0];
-}
-
-test('fromEnv() reads partner, key and URLs', async () => {
-  stubEnvironment();
-
-  const request = await sentFromEnv();
-
-  expect(request?.url).toBe('https://sandbox.env.test/v1/hosted_links/ref-1');
-  expect(request?.body).toEqual({
-    partner_id: '007',
-    timestamp: '2026-01-02T03:04:05.678Z',
-    signature: sign('2026-01-02T03:04:05.678Z', 'key-of-the-environment', '007'),
-  });
-});
-
-test('fromEnv() reads the environment’s name', async () => {
-  stubEnvironment({ HOSTED_ENVIRONMENT: 'production' });
-
-  const request = await sentFromEnv();
-
-  expect(request?.url).toBe('https://production.env.test/v1/hosted_links/ref-1');
-});
-
-test('fromEnv() makes an Ed25519 signer of a pair of keys', async () => {
-  const secretKey = Buffer.alloc(32, 7);
-  const servicePublicKey = Buffer.from('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', 'hex');
-  stubEnvironment({
-    HOSTED_API_KEY: '',
-    HOSTED_SECRET_KEY: secretKey.toString('base64'),
-    HOSTED_SERVICE_PUBLIC_KEY: servicePublicKey.toString('base64'),
-  });
-  const timestamp = '2026-01-02T03:04:05.678Z';
-
-  const request = await sentFromEnv();
-
-  const expected = await ed25519({ secretKey, servicePublicKey }).sign({ partnerId: '007', timestamp });
-  expect(request?.body.signature).toBe(expected);
-});
-
-test('fromEnv() lets overrides count before the environment', async () => {
-  stubEnvironment();
-
-  const request = await sentFromEnv({
-    partnerId: '085',
-    apiKey: undefined as never,
-    signer: hmacSha256({ apiKey: 'another-key', context: 'another' }),
-    environment: 'production',
-    baseUrls: { production: 'https://override.test' },
-  });
-
-  const text = '2026-01-02T03:04:05.678Z085another';
-  expect(request?.url).toBe('https://override.test/v1/hosted_links/ref-1');
-  expect(request?.body.signature).toBe(createHmac('sha256', 'another-key').update(text).digest('base64'));
-});
-
-test.each<[string, Partial<typeof variables>, readonly string[]]>([
-  [
-    'nothing',
-    { HOSTED_PARTNER_ID: '', HOSTED_API_KEY: '', HOSTED_SANDBOX_BASE_URL: '', HOSTED_PRODUCTION_BASE_URL: '' },
-    ['HOSTED_API_KEY', 'HOSTED_PARTNER_ID', 'HOSTED_SANDBOX_BASE_URL'],
-  ],
-  ['half a pair of keys', { HOSTED_API_KEY: '', HOSTED_SECRET_KEY: 'planted' }, ['HOSTED_API_KEY']],
-  ['an unknown environment', { HOSTED_ENVIRONMENT: 'planted-as-a-key-is' }, ['HOSTED_ENVIRONMENT']],
-  ['an unknown level of logging', { HOSTED_LOG: 'planted-as-a-key-is' }, ['HOSTED_LOG']],
-  [
-    'no production address',
-    { HOSTED_ENVIRONMENT: 'production', HOSTED_PRODUCTION_BASE_URL: '' },
-    ['HOSTED_PRODUCTION_BASE_URL'],
-  ],
-])('fromEnv() names what is missing when there is %s', (_what, changes, paths) => {
-  stubEnvironment(changes);
-
-  const error = configErrorOf(() => HostedClient.fromEnv());
-
-  expect(error.code).toBe('config');
-  expect(error.issues.map(({ path }) => path).sort()).toEqual(paths);
-  for (const path of paths) expect(error.message).toContain(path);
-  expect(error.message).not.toContain('planted');
-});
+// withOptions ---------------------------------------------------------------
 
 const linkAnswer = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 
@@ -533,18 +380,6 @@ test('withOptions() lets a signer replace the key, and a key the signer', async 
   expect(sent.map(({ body }) => body.signature)).toEqual([
     sign(String(sent[0]?.body.timestamp), 'signer-key'),
     sign(String(sent[1]?.body.timestamp), 'another-key'),
-  ]);
-});
-
-test('a client without a key and one with two keys are told what to do', () => {
-  const none = { ...good, apiKey: undefined } as never;
-  const both = { ...good, apiKey, signer: hmacSha256({ apiKey }) } as never;
-
-  expect(configErrorOf(() => new HostedClient(none)).issues).toEqual([
-    { path: 'apiKey', message: 'must be set, unless "signer" is set instead' },
-  ]);
-  expect(configErrorOf(() => new HostedClient(both)).issues).toEqual([
-    { path: 'apiKey', message: 'must not be given together with "signer": leave out one of the two' },
   ]);
 });
 
