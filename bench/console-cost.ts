@@ -12,8 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HostedClient } from 'hosted-client';
 import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
 import { chromium as launcher } from 'playwright-core';
-import { median } from '../../bench/statistics.ts';
-import { chromium as executablePath } from '../support/needed.ts';
+import { chromium as executablePath } from '../test/support/needed.ts';
+import { median } from './statistics.ts';
 
 const rounds = 60;
 const warmUps = 20;
