@@ -6,16 +6,18 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createContext, Script } from 'node:vm';
 import { build } from 'esbuild';
+import { expectJust } from './check.ts';
 import { type ContractServer, startContractServer } from './contract-server.ts';
 import { installFrom, makeProject, mustRun, packTarball, run, writeFiles } from './project.ts';
-import { deliverThree, withService } from './service.ts';
+import { whileServing } from './serve-program.ts';
+import { accepted, deliverThree, withService } from './service.ts';
 
 /** The folder of the manifest, and of what starts the contracts. */
 const folder = fileURLToPath(new URL('./runtimes/', import.meta.url));
@@ -53,6 +55,8 @@ const node = (line: string): Runtime => ({
   showsCallers: true,
 });
 
+/** Where Deno keeps what it compiles. */
+const ofDeno = (project: string) => ({ DENO_DIR: join(project, '.deno'), DENO_NO_UPDATE_CHECK: '1' });
 const denoArgs = ['run', '--no-prompt', '--cached-only', '--allow-net', '--allow-env'];
 
 const runtimes: readonly Runtime[] = [
@@ -108,22 +112,11 @@ async function installPackage(): Promise<string> {
   const project = await makeProject('runtimes', { 'package.json': '{ "private": true, "type": "module" }' });
   const tarball = await packTarball();
   await mustRun('npm', ['install', '--no-save', '--loglevel=error', tarball], { cwd: project });
-  const files = [
-    'run.js',
-    'run-stacks.js',
-    'run-in-jsdom.js',
-    'run-with-promises.js',
-    'worker.js',
-    'workerd.capnp',
-    'hono.capnp',
-    'traced.js',
-    'traced.capnp',
-    'serve-handler.js',
-    'worker-handler.js',
-  ];
-  const shared = ['contract.js', 'stacks.js'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
+  const ours = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+  const shared = ['contract.js', 'stacks.js', '../../examples/recipes/hono-on-workers.ts'].map(ours);
+  const files = (await readdir(folder)).filter((file) => /\.(?:js|capnp)$/.test(file));
   for (const path of [...shared, ...files.map((file) => join(folder, file))]) {
-    await copyFile(path, join(project, path.slice(path.lastIndexOf('/') + 1)));
+    await copyFile(path, join(project, basename(path)));
   }
   return project;
 }
@@ -202,18 +195,17 @@ async function contractsBy(runtime: Runtime, surroundings: string, project: stri
     DENO_CERT: authorityFile(runtime, project),
     CONTRACT_SURROUNDINGS: surroundings,
     RUNTIMES_MANIFEST: join(folder, 'package.json'),
-    DENO_DIR: join(project, '.deno'),
-    DENO_NO_UPDATE_CHECK: '1',
+    ...ofDeno(project),
   };
   const { stdout } = await mustRun(binary, args, { cwd: project, env, timeoutMs: 90_000 });
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Result[];
 }
 
 /** Inside workerd, which answers requests with the results. */
-async function contractsInWorkerd({ binary }: Runtime, surroundings: string, project: string): Promise<Result[]> {
+async function contractsInWorkerd(_: Runtime, surroundings: string, project: string): Promise<Result[]> {
   await bundle(join(project, 'worker.js'), join(project, 'worker.bundle.js'), 'esm');
   const env = { CONTRACT_SURROUNDINGS: surroundings };
-  return whileServing(binary, ['workerd.capnp', project, env], async (origin) => {
+  return whileWorkerd(['workerd.capnp', project, env], async (origin) => {
     const ask = async (query: string) => {
       const response = await fetch(`${origin}/${query}`, { signal: AbortSignal.timeout(90_000) });
       if (!response.ok) throw new Error(`It answers ${response.status}: ${await response.text()}`);
@@ -228,12 +220,11 @@ async function contractsInWorkerd({ binary }: Runtime, surroundings: string, pro
 }
 
 /** Runs workerd by one of its configurations, and `work` with where it listens; ends it. */
-async function whileServing<T>(
-  binary: string,
+async function whileWorkerd<T>(
   [config, cwd, env]: readonly [config: string, cwd: string, env: Readonly<Record<string, string>>],
   work: (origin: string) => Promise<T>,
 ): Promise<T> {
-  const child = spawn(binary, ['serve', '--control-fd=3', config], {
+  const child = spawn(installed('workerd/bin/workerd'), ['serve', '--control-fd=3', config], {
     cwd,
     env: { ...process.env, ...env },
     // What goes wrong is in the results; its own log repeats it.
@@ -345,7 +336,7 @@ async function sendsNothing(
     name,
     value.replace('PROXY', `http://${failing['a proxy with 407']}`),
   ]);
-  const ownEnv = { DENO_DIR: join(project, '.deno'), DENO_NO_UPDATE_CHECK: '1', ...Object.fromEntries(proxied) };
+  const ownEnv = { ...ofDeno(project), ...Object.fromEntries(proxied) };
   const { output } = await run(binary, started, { cwd: project, env: ownEnv, timeoutMs: 90_000 });
   return output.split('\n').includes('HostedConnectionError not_sent named') ? null : output;
 }
@@ -354,8 +345,11 @@ async function sendsNothing(
 const checks: readonly (readonly [string, Check])[] = [
   ['A browser is refused', refusedByBrowser],
   ...unsent.map(({ what, ...row }): readonly [string, Check] => [what, (...given) => sendsNothing(row, ...given)]),
-  ['The recipe for Hono, on workerd: 1.5 MB, the same again, and a forged callback', runHonoRecipe],
-  ['The handler as the function of a Worker', runWorkerHandler],
+  [
+    'The recipe for Hono, on workerd: 1.5 MB, the same again, and a forged callback',
+    (project) => receiveInWorkerd(project, 'hono-on-workers.ts'),
+  ],
+  ['The handler as the function of a Worker', (project) => receiveInWorkerd(project, 'worker-handler.js')],
   ['The handler as the function of Bun.serve()', (project) => serveHandler(project, installed('bun/bin/bun.exe'), [])],
   ['The handler as the function of Deno.serve()', (project) => serveHandler(project, installed('deno/deno'), denoArgs)],
   ['Tracing channels on workerd, with a subscriber and without', traceInWorkerd],
@@ -392,59 +386,32 @@ async function refusedByBrowser(project: string): Promise<string | null> {
   return outside === 'started' ? null : `Without a document: ${outside}`;
 }
 
-/** The recipe as it stands, bundled as wrangler does it. */
-async function runHonoRecipe(project: string): Promise<string | null> {
-  const name = 'hono-on-workers';
-  const recipe = fileURLToPath(new URL(`../../examples/recipes/${name}.ts`, import.meta.url));
-  await copyFile(recipe, join(project, `${name}.ts`));
-  await bundle(join(project, `${name}.ts`), join(project, `${name}.bundle.js`), 'esm');
-  const statuses = await withService((env, service) =>
-    whileServing(installed('workerd/bin/workerd'), ['hono.capnp', project, env], (origin) =>
-      deliverThree(service, `${origin}/callbacks`),
-    ),
-  );
-  return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
-}
-
-/** By the configuration of the recipe for Hono. */
-async function runWorkerHandler(project: string): Promise<string | null> {
-  const name = 'worker-handler';
-  await bundle(join(project, `${name}.js`), join(project, `${name}.bundle.js`), 'esm');
+/** A program with a handler, bundled as wrangler does it, by the configuration of the recipe for Hono. */
+async function receiveInWorkerd(project: string, program: string): Promise<string | null> {
+  const name = program.slice(0, program.lastIndexOf('.'));
+  await bundle(join(project, program), join(project, `${name}.bundle.js`), 'esm');
   const config = await readFile(join(project, 'hono.capnp'), 'utf8');
   await writeFiles(project, { [`${name}.capnp`]: config.replaceAll('hono-on-workers', name) });
-  const statuses = await withService((env, service) =>
-    whileServing(installed('workerd/bin/workerd'), [`${name}.capnp`, project, env], (origin) =>
-      deliverThree(service, `${origin}/callbacks`),
+  return withService((env, service) =>
+    whileWorkerd([`${name}.capnp`, project, env], async (origin) =>
+      expectJust(accepted, await deliverThree(service, `${origin}/callbacks`)),
     ),
   );
-  return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
 }
 
-async function serveHandler(cwd: string, binary: string, args: readonly string[]): Promise<string | null> {
-  const statuses = await withService(async (variables, service) => {
-    const env = { ...process.env, ...variables, DENO_DIR: join(cwd, '.deno'), DENO_NO_UPDATE_CHECK: '1' };
-    const child = spawn(binary, [...args, 'serve-handler.js'], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
-    const exited = once(child, 'exit');
-    try {
-      const [url] = await Promise.race([
-        once(createInterface({ input: child.stdout }), 'line'),
-        afterWaiting('It does not listen'),
-        exited.then(() => Promise.reject(new Error('It ends before it listens'))),
-      ]);
-      return await deliverThree(service, url);
-    } finally {
-      child.kill();
-      await exited;
-    }
+function serveHandler(cwd: string, binary: string, args: readonly string[]): Promise<string | null> {
+  return withService(async (env, service) => {
+    const serving = [...args, 'serve-handler.js'];
+    const deliver = (url: string) => deliverThree(service, url);
+    return expectJust(accepted, await whileServing(serving, cwd, { ...env, ...ofDeno(cwd) }, deliver, binary));
   });
-  return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
 }
 
 /** Calls, waits and deliveries where workerd has `node:diagnostics_channel`. */
 async function traceInWorkerd(project: string): Promise<string | null> {
   await bundle(join(project, 'traced.js'), join(project, 'traced.bundle.js'), 'esm');
   const told = await withService((env) =>
-    whileServing(installed('workerd/bin/workerd'), ['traced.capnp', project, env], async (origin) =>
+    whileWorkerd(['traced.capnp', project, env], async (origin) =>
       (await fetch(origin, { signal: AbortSignal.timeout(90_000) })).text(),
     ),
   );

@@ -6,14 +6,15 @@ import { createInterface } from 'node:readline';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** Runs a server, and `work` with the URL that it prints and all its lines; ends the server. */
+/** Runs a server by this Node or another runtime, and `work` with the URL that it prints and all its lines; ends it. */
 export async function whileServing<T>(
   args: readonly string[],
   cwd: string,
   env: Variables,
   work: (url: string, printed: readonly string[]) => Promise<T>,
+  binary = process.execPath,
 ): Promise<T> {
-  const child = spawn(process.execPath, args, {
+  const child = spawn(binary, args, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
