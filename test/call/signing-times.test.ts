@@ -75,7 +75,7 @@ const day = 24 * 60 * minutes;
 test.each([day, -day])('a time that is moved further than a day by an offset of %i ms is cut off', (offset) => {
   const times = [-10 * minutes, 0, 10 * minutes].map((ms) => correctTime(at + ms, offset, at) - at);
 
-  for (const ms of times) expect(Math.abs(ms)).toBeLessThanOrEqual(day);
+  for (const ms of times) expect(Math.abs(ms)).toBeLessThanOrEqual(day - 1_000);
 });
 
 // 2026-01-02T03:04:05.678Z is 1,767,323,045,678 ms after the epoch, as `date -u -d @1767323045` says of its seconds.

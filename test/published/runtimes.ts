@@ -23,6 +23,9 @@ import { accepted, deliverThree, withService } from './service.ts';
 const folder = fileURLToPath(new URL('./runtimes/', import.meta.url));
 const installed = (path: string) => join(folder, 'node_modules', path);
 
+/** After so long a runtime does not respond, however busy the machine is. */
+const patienceMs = 300_000;
+
 /** What one contract came to: null, or what is wrong. */
 interface Result {
   readonly name: string;
@@ -197,7 +200,7 @@ async function contractsBy(runtime: Runtime, surroundings: string, project: stri
     RUNTIMES_MANIFEST: join(folder, 'package.json'),
     ...ofDeno(project),
   };
-  const { stdout } = await mustRun(binary, args, { cwd: project, env, timeoutMs: 90_000 });
+  const { stdout } = await mustRun(binary, args, { cwd: project, env });
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Result[];
 }
 
@@ -207,7 +210,7 @@ async function contractsInWorkerd(_: Runtime, surroundings: string, project: str
   const env = { CONTRACT_SURROUNDINGS: surroundings };
   return whileWorkerd(['workerd.capnp', project, env], async (origin) => {
     const ask = async (query: string) => {
-      const response = await fetch(`${origin}/${query}`, { signal: AbortSignal.timeout(90_000) });
+      const response = await fetch(`${origin}/${query}`, { signal: AbortSignal.timeout(patienceMs) });
       if (!response.ok) throw new Error(`It answers ${response.status}: ${await response.text()}`);
       return (await response.json()) as Result[];
     };
@@ -245,7 +248,7 @@ async function whileWorkerd<T>(
 }
 
 async function afterWaiting(message: string): Promise<never> {
-  await setTimeout(90_000, undefined, { ref: false });
+  await setTimeout(patienceMs, undefined, { ref: false });
   throw new Error(message);
 }
 
@@ -337,7 +340,7 @@ async function sendsNothing(
     value.replace('PROXY', `http://${failing['a proxy with 407']}`),
   ]);
   const ownEnv = { ...ofDeno(project), ...Object.fromEntries(proxied) };
-  const { output } = await run(binary, started, { cwd: project, env: ownEnv, timeoutMs: 90_000 });
+  const { output } = await run(binary, started, { cwd: project, env: ownEnv });
   return output.split('\n').includes('HostedConnectionError not_sent named') ? null : output;
 }
 
@@ -412,7 +415,7 @@ async function traceInWorkerd(project: string): Promise<string | null> {
   await bundle(join(project, 'traced.js'), join(project, 'traced.bundle.js'), 'esm');
   const told = await withService((env) =>
     whileWorkerd(['traced.capnp', project, env], async (origin) =>
-      (await fetch(origin, { signal: AbortSignal.timeout(90_000) })).text(),
+      (await fetch(origin, { signal: AbortSignal.timeout(patienceMs) })).text(),
     ),
   );
   const outcome = { created: true, failure: 'not_found', state: 'succeeded', status: 200 };

@@ -184,7 +184,7 @@ const ways = {
 };
 
 const responses = ['awaited', 'withResponse()'];
-const promises = Object.keys(ways).slice(0, 9);
+const promises = [...responses, 'in Promise.all', 'with then()', 'with catch()', 'with finally()'];
 
 /**
  * Each is called in its `ways`, or awaited. `input`: what makes it invalid. `signs`: its answers must be signed.
@@ -195,7 +195,11 @@ const calls = {
   'links.create': { input: {}, ways: responses, call: (client, input = newLink) => client.links.create(input) },
   'links.update': { input: '', call: (client, input = 'ref-1') => client.links.update(input, { isDisabled: true }) },
   'links.disable': { input: '', call: (client, input = 'ref-1') => client.links.disable(input) },
-  'links.get': { input: '', ways: promises, call: (client, input = 'ref-1') => client.links.get(input) },
+  'links.get': {
+    input: '',
+    ways: [...promises, 'held and awaited later', 'returned', 'in Promise.race'],
+    call: (client, input = 'ref-1') => client.links.get(input),
+  },
   'links.list': {
     input: -1,
     ways: [...promises, 'iterated', 'iterated by hand', 'pages()'],
