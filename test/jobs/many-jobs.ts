@@ -113,6 +113,18 @@ export function collect<J>(entries: AsyncIterable<Entry<J>>) {
   return { seen, outcome, ended };
 }
 
+/** Reads a wait to its end, while its clock advances by so much; gives what came, and how it ended. */
+export async function collectFor<J>(
+  clock: { advance(ms: number): Promise<void> },
+  ms: number,
+  entries: AsyncIterable<Entry<J>>,
+) {
+  const { seen, outcome, ended } = collect(entries);
+  await clock.advance(ms);
+  await ended;
+  return { seen, outcome };
+}
+
 /** An iterator of jobs that notes what is asked of it. */
 export function source<J>(jobs: readonly J[]) {
   const calls = { taken: 0, returned: 0 };

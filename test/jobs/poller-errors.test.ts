@@ -5,7 +5,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { failWhenClockIsIdle } from './idle-clock.js';
-import { pending, serviceOf } from './job-service.js';
+import { serviceOf } from './job-service.js';
 import { start, steady } from './started-job.js';
 
 failWhenClockIsIdle();
@@ -86,15 +86,4 @@ test.each(oddCodes)('%s of a job that is complete does not keep it waiting', asy
 
   expect((await waited).state).toBe('failed');
   expect(asked).toHaveLength(1);
-});
-
-test('errors that are tolerated are followed by the usual delays', async () => {
-  const unavailable = () => Response.json({ code: '2301' }, { status: 503, headers: { 'retry-after': '0' } });
-  const { client, clock, asked } = serviceOf((_asked, before) => (before.length % 2 === 0 ? pending : unavailable()));
-
-  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 3_600_000 }));
-  await clock.advance(3_600_000);
-
-  expect(await failed).toBeInstanceOf(HostedPollTimeoutError);
-  expect(asked.length).toBeLessThan(130);
 });

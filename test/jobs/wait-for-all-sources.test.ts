@@ -1,8 +1,7 @@
 // Waiting for many jobs at once: a source of jobs that fails.
 
-import type { HostedValidationError, JobRef } from 'hosted-client';
+import type { JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { failWhenClockIsIdle } from './idle-clock.js';
 import { collect, mistake, start, steady } from './many-jobs.js';
@@ -92,23 +91,4 @@ test('when a source throws before its first job, that is the rejection', async (
 
   expect(outcome.error).toBe(mistake);
   expect(polls).toEqual([]);
-});
-
-test('waitForAll() names every bad option at once', async () => {
-  const { client, job } = start();
-  const options = { concurrency: 0, deadlineMs: -1, jitter: 'no', parallel: 5 } as never;
-
-  const error = await rejection(
-    client.jobs
-      .waitForAll([job('one')], options)
-      [Symbol.asyncIterator]()
-      .next(),
-  );
-
-  expect((error as HostedValidationError).issues.map(({ path }) => path).sort()).toEqual([
-    'concurrency',
-    'deadlineMs',
-    'jitter',
-    'parallel',
-  ]);
 });

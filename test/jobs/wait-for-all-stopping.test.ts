@@ -117,22 +117,6 @@ test.each(ends)('a source that %s when it is told to end does not disturb a brea
   expect(asleep()).toBe(0);
 });
 
-test('a wait for many whose signal is aborted already rejects with the reason, takes no job and sends nothing', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  const { iterable, calls } = source([job('one')]);
-  const signal = AbortSignal.abort(reason);
-
-  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, { signal }));
-  await ended;
-  await clock.advance(0);
-
-  expect(outcome.error).toBe(reason);
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
-  expect(polls).toEqual([]);
-  expect(calls.taken).toBe(0);
-  expect(asleep()).toBe(0);
-});
-
 test('an abort tells the source, and waits for nothing it does', async () => {
   const { client, clock, job, polls } = start();
   const controller = new AbortController();
@@ -171,19 +155,6 @@ test('once all jobs have ended the signal is let go, though no caller reads on',
   await clock.advance(0);
 
   expect(getEventListeners(signal, 'abort')).toEqual([]);
-});
-
-test('an abort rejects the next step though results are ready', async () => {
-  const { client, clock, job } = start();
-  const controller = new AbortController();
-  const jobs = [job('one', { completeAt: 0 }), job('two', { completeAt: 0 }), job('three')];
-  const waiting = client.jobs.waitForAll(jobs, { ...steady, signal: controller.signal })[Symbol.asyncIterator]();
-  await waiting.next();
-  await clock.advance(0);
-
-  controller.abort(reason);
-
-  expect(await rejection(waiting.next())).toBe(reason);
 });
 
 test('a source without end, whose jobs are not to be polled yet, does not hold the process', async () => {

@@ -10,24 +10,56 @@ failWhenClockIsIdle();
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 
-test.each([
+test.each<[path: string, value: unknown, message?: RegExp]>([
   ['deadlineMs', -1, /^must be .*milliseconds, or Infinity$/],
   ['deadlineMs', 'soon', /^must be .*milliseconds, or Infinity$/],
+  ['initialDelayMs', -1],
+  ['initialDelayMs', Number.POSITIVE_INFINITY],
+  ['minDelayMs', 0],
+  ['minDelayMs', 31_000, /^must be at most "maxDelayMs" \(30000\), got 31000$/],
+  ['maxDelayMs', 0],
+  ['maxDelayMs', 2 ** 31],
   ['backoffFactor', 0.5, /^must be a number of 1 or more$/],
   ['backoffFactor', '2', /^must be a number of 1 or more$/],
+  ['backoffFactor', Number.POSITIVE_INFINITY],
+  ['jitter', 'no'],
+  ['notFoundGraceMs', -1],
+  ['maxConsecutiveErrors', -1],
+  ['imageLinks', 1],
+  ['history', 'true'],
   ['onPoll', 'log', /^must be a function$/],
-  ['minDelayMs', 31_000, /^must be at most "maxDelayMs" \(30000\), got 31000$/],
-])('a wait whose %s is %j says what would be right, and sends nothing', async (path, value, message) => {
+  ['signal', {}],
+])('a wait whose %s is %j says what would be right, and sends nothing', async (path, value, message = /^must be /) => {
   const { client, sent } = clientOf({});
+  const options = { [path]: value };
 
-  const error = await rejection(client.jobs.waitForCompletion(job, { [path]: value }), HostedValidationError);
+  const errors = [
+    await rejection(client.jobs.waitForCompletion(job, options), HostedValidationError),
+    await rejection(firstOf(client.jobs.watch(job, options)), HostedValidationError),
+  ];
 
-  expect(error).toMatchObject({
-    operation: 'jobs.status',
-    issues: [{ path, message: expect.stringMatching(message) }],
-    message: expect.stringMatching(`^Cannot get the status of a job: "${path}" must be `),
-  });
+  for (const error of errors) {
+    expect(error).toMatchObject({
+      ...{ code: 'validation', operation: 'jobs.status', outcome: 'not_sent' },
+      issues: [{ path, message: expect.stringMatching(message) }],
+      message: expect.stringMatching(`^Cannot get the status of a job: "${path}" must `),
+    });
+  }
   expect(sent).toEqual([]);
+});
+
+test('a wait names every bad option at once', async () => {
+  const { client } = clientOf({});
+  const options = { deadlineMs: -1, minDelayMs: 0, jitter: 1, onPoll: 1, timeoutMs: -1, intervalMs: 1 };
+  const ofMany = { concurrency: 0, ...options };
+
+  const errors = [
+    await rejection(client.jobs.waitForCompletion(job, options as never), HostedValidationError),
+    await rejection(firstOf(client.jobs.waitForAll([job], ofMany as never)), HostedValidationError),
+  ];
+
+  const paths = errors.map(({ issues }) => issues.map(({ path }) => path).sort());
+  expect(paths).toEqual([options, ofMany].map((given) => Object.keys(given).sort()));
 });
 
 test.each([undefined, null, 5, { userId: 'user-1', jobId: 'job-1' }])(
