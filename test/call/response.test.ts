@@ -524,7 +524,8 @@ test.each(
 
   const error = await rejection(operation.call(client), HostedResponseError);
 
-  expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path }] });
+  const issues = [{ path, message: 'must be the id of the requested link' }];
+  expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues });
 });
 
 const disabled = (disabled_at: string) => ({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at });

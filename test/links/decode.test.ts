@@ -230,7 +230,7 @@ test.each(dateLikeTexts)('links.disable() takes %j, a date that it cannot read, 
 
 test.each<[unknown]>([
   ...dateUnlikeTexts.map((text): [unknown] => [text]),
-  ...[false, true, 0, 1, 1_767_323_045_678, {}, [], ['2026-01-02T03:04:05Z'], { date: '2026-01-02' }].map(
+  ...[undefined, null, '', false, true, 0, 1, 1_767_323_045_678, {}, [], ['2026-01-02T03:04:05Z']].map(
     (value): [unknown] => [value],
   ),
 ])('links.disable() rejects where disabled_at is %j, which is no date', async (disabled_at) => {
@@ -241,9 +241,11 @@ test.each<[unknown]>([
     ),
   ];
 
+  const message = "must be a date, at most a day ahead of this machine's clock, if the link is disabled";
+  const issues = [{ path: 'disabled_at', message }];
   for (const error of errors) {
     expect(error).toBeInstanceOf(HostedResponseError);
-    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path: 'disabled_at' }] });
+    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues });
   }
 });
 

@@ -1,6 +1,6 @@
-/** The link operations: what is said of input that is wrong, and of responses about another link. */
+/** The link operations: what is said of input that is wrong, and how much is read of what is wrong. */
 
-import { type HostedClient, HostedResponseError, HostedValidationError } from 'hosted-client';
+import { type HostedClient, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { type Issue, maxIssues } from '../../src/errors/hosted-error.js';
 import { createLink, listLinks } from '../../src/links/operations.js';
@@ -79,72 +79,7 @@ test.each<[string, (client: HostedClient) => Promise<unknown>, string, RegExp]>(
   expect(sent).toEqual([]);
 });
 
-test('methods are compared for each country and ID type alone, and the same entry counts once', async () => {
-  const { client, sent } = clientOf({ link: 'https://links.hosted.test/1', ref_id: 'ref-1' });
-  const ghana = { ...bvn, country: 'GH', verificationMethod: 'enhanced_kyc' };
-  const nin = { ...bvn, idType: 'NIN', verificationMethod: 'enhanced_kyc' };
-
-  await create({ idTypes: [bvn, ghana, nin, { ...bvn, country: 'ng' }] })(client);
-
-  expect(sent[0]?.body.id_types).toEqual([
-    { country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' },
-    { country: 'GH', id_type: 'BVN', verification_method: 'enhanced_kyc' },
-    { country: 'NG', id_type: 'NIN', verification_method: 'enhanced_kyc' },
-  ]);
-});
-
 const url = 'https://links.hosted.test/1';
-const otherLink = 'must be the id of the requested link';
-
-type Mismatch = [string, (client: HostedClient) => Promise<unknown>, object, string, string];
-
-const disable = (client: HostedClient) => client.links.disable('ref-1');
-
-test.each<Mismatch>([
-  ['get', (client) => client.links.get('ref-1'), { link_url: url, ref_id: 'ref-2' }, 'ref_id', otherLink],
-  ['get', (client) => client.links.get('ref-1'), { link_url: url, link_id: 'ref-2' }, 'link_id', otherLink],
-  ['update', update({ isDisabled: false }), { link_url: url, ref_id: 'ref-2' }, 'ref_id', otherLink],
-  ...[undefined, null, '', 'false', 'null', true, 5].map(
-    (disabled_at): Mismatch => [
-      `disable, whose disabled_at is ${JSON.stringify(disabled_at)},`,
-      disable,
-      { link_url: url, ref_id: 'ref-1', id_types: [], disabled_at },
-      'disabled_at',
-      "must be a date, at most a day ahead of this machine's clock, if the link is disabled",
-    ],
-  ),
-])('a response to %s that is not about what was asked is a mismatch', async (_what, call, answer, path, message) => {
-  const { client } = clientOf(answer);
-
-  const error = await rejection(call(client), HostedResponseError);
-
-  expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path, message }] });
-});
-
-test('what is wrong with a link of a page is named with its place', async () => {
-  const meta = { currentPage: 1, limit: 20, totalCount: 2, totalPages: 1 };
-  const { client } = clientOf({ links: [{ link_url: url, ref_id: 'ref-1' }, { name: 'no id' }], meta });
-
-  const error = await rejection(client.links.list());
-
-  expect(error).toMatchObject({ code: 'response', reason: 'shape' });
-  const { issues } = error as HostedResponseError;
-  expect(issues.length).toBeGreaterThan(0);
-  for (const { path } of issues) expect(path).toMatch(/^links\[1\]\./);
-});
-
-test('an update with a bad id and without a change names both, and takes the ID types that the service sends', async () => {
-  const { client, sent } = clientOf({ link_url: url, ref_id: 'ref-1', id_types: [], disabled_at: null });
-
-  const error = await rejection(client.links.update('a/b', {} as never));
-  await client.links.update('ref-1', { idTypes: [{ country: '', idType: 'BVN', verificationMethod: 'new_method' }] });
-
-  expect((error as HostedValidationError).issues.map(({ path }) => path).sort()).toEqual(['', 'refId']);
-  expect(sent.map(({ body }) => body.id_types)).toEqual([
-    [{ country: '', id_type: 'BVN', verification_method: 'new_method' }],
-  ]);
-});
-
 test('a list whose signal is none rejects every iteration, and names it', async () => {
   const { client, sent } = clientOf({});
   const links = client.links.list({ signal: {} as never });
@@ -156,14 +91,6 @@ test('a list whose signal is none rejects every iteration, and names it', async 
 
   expect(Object.prototype.toString.call(links)).toBe('[object LinkList]');
   expect(sent).toEqual([]);
-});
-
-test.each([0, 1, Number.POSITIVE_INFINITY])('toArray() takes a limit of %d', async (limit) => {
-  const meta = { currentPage: 1, limit: 20, totalCount: 2, totalPages: 1 };
-  const links = ['ref-1', 'ref-2'].map((ref_id) => ({ link_url: url, ref_id }));
-  const { client } = clientOf({ links, meta });
-
-  expect(await client.links.list().toArray({ limit })).toHaveLength(Math.min(limit, 2));
 });
 
 test('of a page no link is read beyond the 20th problem', () => {

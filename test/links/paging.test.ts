@@ -97,9 +97,11 @@ test('the headers of a list go with every page, also ahead, by nextPage(), and o
 });
 
 test.each([
+  [0, []],
+  [1, [undefined]],
   [2, [undefined]],
   [3, [undefined, 2]],
-  [99, [undefined, 2, 3]],
+  [Number.POSITIVE_INFINITY, [undefined, 2, 3]],
 ])('toArray() with a limit of %d reads no more pages than it needs', async (limit, pages) => {
   const { client, asked, settle } = serve(book(names(5)));
 
