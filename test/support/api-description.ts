@@ -9,7 +9,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
 export const descriptionPath = 'docs/openapi.yaml';
-export const descriptionText = readFileSync(descriptionPath, 'utf8');
+const descriptionText = readFileSync(descriptionPath, 'utf8');
 
 /** A node of the description. Not typed: what the file holds is what tests look at. */
 export type Node = ReturnType<typeof JSON.parse>;
