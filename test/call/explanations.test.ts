@@ -127,6 +127,8 @@ test.each(failures)('%s is explained: %s', async (thrown, says, isNotSent, isLas
 
   expect((error as Error).message).toContain(`Cannot create a link: ${says}`);
   expect((error as Error).message).not.toMatch(/planted|v1|SECRET/);
+  const [, code] = /\((E[A-Z]+)\)/.exec(says) ?? [];
+  if (code !== undefined) expect(error).toMatchObject({ cause: { code, message: code } });
   expect(error).toMatchObject({
     outcome: isNotSent ? 'not_sent' : 'unknown',
     retryable: isNotSent && !isLasting,

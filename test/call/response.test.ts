@@ -148,6 +148,9 @@ test.each(
     mayHaveActed: operation.writes && mayHaveActed(row),
     attempts: repeats ? 3 : 1,
   });
+  // It says how to look for a link that may exist.
+  const speaksOfLink = operation.name === 'links.create' && mayHaveActed(row);
+  expect((error as Error).message.includes('links.find()')).toBe(speaksOfLink);
   expect(sent).toHaveLength(repeats ? 3 : 1);
 });
 
@@ -650,15 +653,16 @@ test('the body of an error is read up to 64 KiB, and the error stays what it is'
 
 test.each(
   operations.flatMap((operation) =>
-    [301, 302, 303, 307, 308].map((status) => ({ name: operation.name, status, operation })),
+    [300, 301, 302, 303, 307, 308, 399].map((status) => ({ name: operation.name, status, operation })),
   ),
 )('$name rejects on a redirect with status $status, and sends nothing else', async ({ operation, status }) => {
   const headers = { location: 'https://elsewhere.test/' };
-  const { client, sent } = clientOf(new Response(null, { status, headers }), { clock: recordingClock() });
+  const { client, sent } = clientOf(new Response('not read', { status, headers }), { clock: recordingClock() });
 
   const error = await rejection(operation.call(client), HostedResponseError);
 
   expect(error).toMatchObject({ reason: 'redirect', status, outcome: 'answered' });
+  expect(error.rawBody()).toBe('');
   expect(sent.map(({ init }) => init.redirect)).toEqual(['manual']);
 });
 

@@ -1,6 +1,6 @@
 // What is repeated and what is not, how long is waited, and what ends a call: time limits and the caller's signal.
 
-import { HostedConnectionError, HostedTimeoutError, HostedValidationError } from 'hosted-client';
+import { HostedConnectionError, HostedValidationError } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import {
   clientOf,
@@ -175,18 +175,6 @@ test.each(unsettled)('links.create() is not repeated after %s, and says how to l
   expect(sent).toHaveLength(1);
 });
 
-test.each(['status 400', 'status 401', 'status 404', 'status 429'])(
-  'links.create() that was refused with %s does not speak of a link that may exist',
-  async (what) => {
-    const { client } = clientOf(Response.json({}, { status: Number(what.slice(7)) }), { clock: recordingClock() });
-
-    const error = await rejection(create.call(client));
-
-    expect(error).toMatchObject({ outcome: 'refused' });
-    expect((error as Error).message).not.toMatch(lookForIt);
-  },
-);
-
 test.each([
   ['refused connections on both addresses', ['ECONNREFUSED', 'ECONNREFUSED']],
   ['a refused connection on one address and a bad certificate on the other', ['CERT_HAS_EXPIRED', 'ECONNREFUSED']],
@@ -202,32 +190,15 @@ test.each([
   expect(sent).toHaveLength(3);
 });
 
-test('links.create() that never left rejects as not_sent and may be made again', async () => {
-  const { client, sent } = clientOf(broken('ECONNREFUSED'), { clock: recordingClock() });
-
-  const error = await rejection(create.call(client), HostedConnectionError);
-
-  expect(error).toMatchObject({ outcome: 'not_sent', retryable: true, attempts: 3 });
-  expect((error as Error).message).not.toMatch(lookForIt);
-  expect(sent).toHaveLength(3);
-});
-
-test('an attempt that may have arrived is not forgotten when the next one cannot leave', async () => {
-  const { client } = clientOf([broken('ECONNRESET'), broken('ECONNREFUSED')], { clock: recordingClock() });
+test.each<[string, Reply]>([
+  ['may have arrived', broken('ECONNRESET')],
+  ['got a response', Response.json({}, { status: 504 })],
+])('an attempt that %s is not forgotten when the next one cannot leave', async (_what, reply) => {
+  const { client } = clientOf([reply, broken('ECONNREFUSED')], { clock: recordingClock() });
 
   const error = await rejection(update.call(client));
 
   expect(error).toMatchObject({ code: 'connection', outcome: 'unknown', attempts: 3 });
-});
-
-test('an attempt that got a response is not forgotten when the next one cannot leave', async () => {
-  const gatewayTimeout = Response.json({}, { status: 504 });
-  const { client } = clientOf([gatewayTimeout, broken('ECONNREFUSED')], { clock: recordingClock() });
-
-  const error = await rejection(update.call(client));
-
-  expect(error).toMatchObject({ code: 'connection', attempts: 3 });
-  expect(error).not.toMatchObject({ outcome: 'not_sent' });
 });
 
 test('an attempt that was rejected with 401 had no effect: when the next one cannot leave, nothing was sent', async () => {
@@ -288,12 +259,7 @@ test('a call rejects with the timeout of its last attempt', async () => {
   await arrived(2);
   clock.advance(5_000);
 
-  const error = await call;
-  expect(error).toBeInstanceOf(HostedTimeoutError);
-  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', retryable: true, attempts: 2 });
-  expect(error).toMatchObject({ timeoutMs: 5_000 });
-  expect((error as Error).message).toContain('"timeoutMs" (5000 ms)');
-  expect(JSON.parse(JSON.stringify(error))).toMatchObject({ phase: 'attempt', timeoutMs: 5_000 });
+  expect(await call).toMatchObject({ code: 'timeout', phase: 'attempt', retryable: true, attempts: 2 });
   expect(clock.sleeping()).toBe(0);
 });
 
@@ -308,27 +274,9 @@ test('totalTimeoutMs ends a call over all its attempts', async () => {
   await arrived(2);
   clock.advance(3_000);
 
-  const error = await call;
-  expect(error).toBeInstanceOf(HostedTimeoutError);
-  expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', attempts: 2 });
-  expect(error).toMatchObject({ timeoutMs: 8_000 });
-  expect((error as Error).message).toContain('"totalTimeoutMs" (8000 ms)');
+  expect(await call).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', attempts: 2 });
   expect(clock.sleeping()).toBe(0);
   expect(sent).toHaveLength(2);
-});
-
-test('a call that is over leaves no timer behind', async () => {
-  const clock = manualClock();
-  const { client } = clientOf([get.answer(), Response.json({}, { status: 404 }), broken('ECONNRESET')], {
-    clock,
-    maxRetries: 0,
-  });
-
-  await client.links.get('ref-1');
-  await rejection(client.links.get('ref-1'));
-  await rejection(client.links.get('ref-1'));
-
-  expect(clock.sleeping()).toBe(0);
 });
 
 // Starting ------------------------------------------------------------------
