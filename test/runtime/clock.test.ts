@@ -253,30 +253,16 @@ test.each(clocks)('$whose clock that is set by $step ms moves no retry, and no l
   expect(await outcomeOf(call)).toMatchObject({ code: 'timeout', phase: 'total', attempts: 3 });
 });
 
-test('the duration of a response is what has passed, though the clock was set back meanwhile', async () => {
+// Nothing is known of what passed between the two readings of a clock that was set back: less than nothing it was not.
+test.each([
+  ['is what has passed, however long the client has run', 0, 1_500],
+  ['is not negative, though the clock was set back meanwhile', -hour, 0],
+])('the duration of a response %s', async (_what, step, durationMs) => {
   const clock = settableClock();
   const durations: number[] = [];
   const slow: Reply = () => {
     clock.pass(1_500.4);
-    clock.set(-hour);
-    return Response.json(get.answer());
-  };
-  const { client } = clientOf(slow, {
-    clock,
-    onEvent: (event) => event.type === 'response' && durations.push(event.durationMs),
-  });
-
-  await client.links.get('ref-1');
-
-  // Nothing is known of what passed between the two readings: less than nothing it was not.
-  expect(durations).toEqual([0]);
-});
-
-test('the duration of a response counts from its request, however long the client has run', async () => {
-  const clock = settableClock();
-  const durations: number[] = [];
-  const slow: Reply = () => {
-    clock.pass(1_500.4);
+    clock.set(step);
     return Response.json(get.answer());
   };
   const { client } = clientOf(slow, {
@@ -288,37 +274,30 @@ test('the duration of a response counts from its request, however long the clien
   await client.links.get('ref-1');
   await client.links.get('ref-1');
 
-  expect(durations).toEqual([1_500, 1_500]);
+  expect(durations).toEqual([durationMs, durationMs]);
 });
 
 // Clocks that tell no time --------------------------------------------------
 
 const untimely = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, '5', null, undefined, 5n];
 
-test.each(untimely)('a clock that tells %o is refused with everything else that is wrong', (time) => {
-  const options = { ...optionsOf(serviceOf({})), clock: { now: () => time as never }, timeoutMs: 0 };
+const throwing = () => {
+  throw new Error('no time');
+};
 
-  const error = thrownBy(() => new HostedClient(options), HostedConfigError);
+test.each([...untimely.map((time) => () => time), throwing])(
+  'a clock that tells no time is refused: case %#',
+  (read) => {
+    const options = { ...optionsOf(serviceOf({})), clock: { now: read as never }, timeoutMs: 0 };
 
-  expect(error).toMatchObject({
-    issues: expect.arrayContaining([
-      { path: 'clock', message: 'must return the time as a finite number of milliseconds' },
+    const error = thrownBy(() => new HostedClient(options), HostedConfigError);
+
+    expect(error.issues).toEqual([
       expect.objectContaining({ path: 'timeoutMs' }),
-    ]),
-  });
-});
-
-test('a clock that throws is refused', () => {
-  const clock = {
-    now: () => {
-      throw new Error('no time');
-    },
-  };
-
-  const error = thrownBy(() => new HostedClient({ ...optionsOf(serviceOf({})), clock }), HostedConfigError);
-
-  expect(error).toMatchObject({ issues: [{ path: 'clock' }] });
-});
+      { path: 'clock', message: 'must return the time as a finite number of milliseconds' },
+    ]);
+  },
+);
 
 /** A clock that tells the time so many times, once none, and then again. */
 function failingClock(readings: number) {

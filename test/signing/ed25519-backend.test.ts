@@ -129,22 +129,6 @@ test('ed25519() verifies as false what the platform throws at', async () => {
   expect(await signer.verify(expected, input)).toBe(false);
 });
 
-const mac = '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=';
-
-test.each<[string, object | undefined, number]>([
-  ['the platform', crypto, 1],
-  ['Web Crypto, where the platform has nothing', undefined, 0],
-])('hmacSha256() signs by %s', async (_, platform, times) => {
-  const createHmac = vi.fn(crypto.createHmac);
-  const { hmacSha256 } = await signersOn(platform && { ...platform, createHmac });
-
-  const signer = hmacSha256({ apiKey: 'test-key' });
-  createHmac.mockClear();
-
-  expect(await signer.sign(input)).toBe(mac);
-  expect(createHmac).toHaveBeenCalledTimes(times);
-});
-
 test.each<[string, object | undefined, boolean]>([
   ['the platform', crypto, true],
   ['Web Crypto', undefined, false],
