@@ -1,8 +1,8 @@
 /** What an abort ends, at every step of a call: at once, with the signal's own reason, and nothing left behind. */
 
 import { HostedClient } from 'hosted-client';
-import { expect, test, vi } from 'vitest';
-import { apiKey, clientOf, partnerId, rejection, sign } from '../support/fake-fetch.js';
+import { expect, test } from 'vitest';
+import { apiKey, partnerId, rejection, sign } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 
 failOnStrayRejections();
@@ -33,28 +33,6 @@ test.each([
   });
 
   expect(await rejection(client.jobs.status(job, { signal: ending.signal }))).toBe(reason);
-});
-
-test('an abort ends the wait between two attempts at once, and leaves no listener, whatever clock is given', async () => {
-  const ending = new AbortController();
-  const { signal } = ending;
-  const added = vi.spyOn(signal, 'addEventListener');
-  const removed = vi.spyOn(signal, 'removeEventListener');
-  // Its sleeps neither end nor listen.
-  const clock = {
-    now: () => Date.now(),
-    sleep: (ms: number) => {
-      if (ms < 20_000) setImmediate(() => ending.abort(reason));
-      return new Promise<void>(() => undefined);
-    },
-  };
-  const { client } = clientOf(new Response(null, { status: 429, headers: { 'retry-after': '3' } }), { clock });
-
-  expect(await rejection(client.jobs.status(job, { signal }))).toBe(reason);
-  expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
-    expect.arrayContaining(added.mock.calls.map(([, listener]) => listener)),
-  );
-  expect(added).toHaveBeenCalled();
 });
 
 test('a fetch of the caller’s own is given headers that it can change', async () => {

@@ -239,14 +239,6 @@ test('the blanks that Node’s fetch leaves behind a header are no part of its v
   expect(Math.abs(Date.parse(String(sent[1]?.body.timestamp)) - now - 3_600_000)).toBeLessThanOrEqual(1_000);
 });
 
-test('an authentication error names the environment', async () => {
-  const { client } = clientOf(json(400, { code: '2205' }), { environment: 'production' });
-
-  const error = await rejection(client.links.get('ref-1'));
-
-  expect(error).toMatchObject({ code: 'authentication', message: expect.stringContaining('production') });
-});
-
 // Before a signature is looked at -------------------------------------------
 
 test.each([

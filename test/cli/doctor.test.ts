@@ -1,7 +1,5 @@
 /** The command `doctor`. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { nodeHandler } from 'hosted-client/node';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { listening, receiving } from '../sandbox/running.js';
@@ -390,13 +388,7 @@ test.each([
 
 test('an endpoint that does not respond exits 4', async () => {
   const { env } = await account();
-  // A port that nobody has: a server had it, and has ended.
-  const url = await new Promise<string>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(`http://127.0.0.1:${port}/callbacks?token=hidden`));
-    });
-  });
+  const url = `${await refusingOrigin()}/callbacks?token=hidden`;
 
   const { code, states, messages } = await examine(env, '--callback', url);
 

@@ -85,29 +85,6 @@ test('pages that were fetched ahead come in order, whatever order their response
   expect(seen).toEqual(names(6));
 });
 
-test('pages are fetched ahead while a page is being read', async () => {
-  const { client, asked, settle } = serve(shelf(sixPages));
-  const links = client.links.list({ prefetch: 3 })[Symbol.asyncIterator]();
-
-  await links.next();
-  await settle();
-
-  expect(asked()).toEqual([undefined, 2, 3, 4]);
-  await links.return?.();
-});
-
-test('a walk whose signal aborts gives no page that was fetched ahead', async () => {
-  const stopping = new AbortController();
-  const { client, settle } = serve(shelf(sixPages));
-  const pages = client.links.list({ prefetch: 3, signal: stopping.signal }).pages()[Symbol.asyncIterator]();
-  await pages.next();
-  await settle();
-
-  stopping.abort(new Error('enough'));
-
-  await expect(pages.next()).rejects.toThrow('enough');
-});
-
 test('a walk from the middle fetches ahead only what is sure to exist while the first number is unknown', async () => {
   const { pager, release } = held(sixPages, 0);
   const { client, asked, settle } = serve(pager);

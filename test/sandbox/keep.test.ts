@@ -163,14 +163,27 @@ test('a sandbox that has stopped leaves its folder alone, whatever is done to it
   await sandbox.stop();
 });
 
-test('a folder that is a file is refused', async () => {
-  const folder = join(folderOfTest(), 'file');
-  writeFileSync(folder, '');
+test.each([
+  [
+    'folder that is a file',
+    (folder: string) => writeFileSync(folder, ''),
+    'must be a folder that can be read and written (EEXIST)',
+  ],
+  [
+    'lock that is a file of something else',
+    (folder: string) => {
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'sandbox.lock'), '4711\n');
+    },
+    expect.stringContaining('delete the file "sandbox.lock"'),
+  ],
+])('a %s is refused by name', async (_what, plant, message) => {
+  const folder = join(folderOfTest(), 'planted');
+  plant(folder);
 
   const error = await startSandbox({ port: 0, folder }).catch((reason: unknown) => reason);
 
   expect(error).toBeInstanceOf(HostedConfigError);
-  const message = 'must be a folder that can be read and written (EEXIST)';
   expect(error).toMatchObject({ issues: [{ path: 'folder', message }] });
 });
 
@@ -207,16 +220,6 @@ test('after a restart, failureRate and the ids of requests go on', async () => {
 
   expect([...before, ...(await statuses(client, 10))]).toEqual(whole);
   expect(sandbox.requests[0]?.id).toBe(11);
-});
-
-test('a lock that is a file of something else is named', async () => {
-  const folder = folderOfTest();
-  writeFileSync(join(folder, 'sandbox.lock'), '4711\n');
-
-  const error = await startSandbox({ port: 0, folder }).catch((reason: unknown) => reason);
-
-  expect(error).toBeInstanceOf(HostedConfigError);
-  expect(String(error)).toContain('delete the file "sandbox.lock"');
 });
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
