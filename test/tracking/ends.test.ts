@@ -115,11 +115,11 @@ onEachDatabase((database) => {
   });
 
   test('track() asks about a done job only once each maxDelayMs if a callback has moved its date ahead', async () => {
-    const { world, tracker } = await openTracker(createWorld(database));
+    const { world, tracker } = await openTracker(createWorld(database), { maxDelayMs: 3_600_000 });
     const job = world.completeJob('approved');
     await tracker.track(job);
     await world.rows(
-      `update TRACKED set state = 3, due = null, ended_at = now(), forced_at = now() + interval '50 ms'`,
+      `update TRACKED set state = 3, due = null, ended_at = now(), forced_at = now() + interval '10 minutes'`,
     );
 
     await tracker.track(job);

@@ -128,6 +128,15 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
       });
       return () => release();
     },
+    /**
+     * The times of requests of trackers that came before their rate allowed them. A busy machine delays requests, so they
+     * may come closer together than they were sent, but none comes early.
+     */
+    listEarly({ startedAt, rate }: { readonly startedAt: number; readonly rate: number }): readonly number[] {
+      const asked = service.sandbox.requests.filter(({ operation }) => operation !== 'links.create');
+      const times = asked.map(({ at }) => at).sort((one, other) => one - other);
+      return times.filter((at, n) => n + 1 > rate * ((at - startedAt) / 1_000 + 0.3) + 1);
+    },
     events,
     lines,
     /** The options of a tracker with short waits. */

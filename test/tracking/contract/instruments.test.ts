@@ -187,7 +187,7 @@ onEachPlace((createWorld) => {
       { count: 1, unit: '{problem}', 'error.type': 'authentication' },
     ]);
     world.fail(null);
-    await world.until(() => handlers.length > 0);
+    await world.until(async () => handlers.length > 0 && (await tracker.stats()).problem === null);
     await world.wait(50);
     const waiting = await read();
     handlers[0]?.();

@@ -43,12 +43,10 @@ onEachPlace((createWorld) => {
   });
 
   test('a completion that no process takes is overdue', async () => {
-    const { world, tracker } = await openTracker(createWorld());
-    const worker = await startWorker({ ...world, open: async () => tracker }, { handle: () => new Promise(() => {}) });
-    void worker;
+    const { world, tracker, completions } = await startWorker(createWorld(), { handle: () => new Promise(() => {}) });
     await tracker.track(Array.from({ length: 12 }, () => world.completeJob('approved')));
 
-    await world.until(async () => (await tracker.stats()).handingOver === 12);
+    await world.until(async () => (await tracker.stats()).handingOver === 12 && completions.length === 10);
     await world.wait(50);
 
     const { overdue, oldestOverdueMs } = await tracker.stats();
