@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import pg from 'pg';
-import { freePort } from '../tracking/databases.ts';
 import { pgbouncerProgram } from './needed.ts';
+import { freePort } from './terminal.ts';
 
 /** Starts PgBouncer in transaction mode, with five connections to the server for each database. */
 export async function startPgBouncer(

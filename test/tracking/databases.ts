@@ -2,7 +2,6 @@
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -11,6 +10,7 @@ import type { SqlPool } from 'hosted-client/tracking';
 import pg from 'pg';
 import { postgresqlPrograms } from '../support/needed.ts';
 import { makeOnce, takeNumber } from '../support/shared-by-a-run.ts';
+import { freePort } from '../support/terminal.ts';
 
 export interface Database {
   readonly pool: SqlPool;
@@ -171,15 +171,6 @@ export function closeShared(sharedFolder: string): void {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 /** Whether these tests must not be left out. */

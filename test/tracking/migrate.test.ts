@@ -4,7 +4,7 @@ import { HostedConfigError } from 'hosted-client';
 import { createTracker, migrateTracking, postgresReplayGuard } from 'hosted-client/tracking';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
-import { freePort } from './databases.ts';
+import { freePort } from '../support/terminal.ts';
 import { createServiceWorld, createWorld, openTracker, startWorker, until } from './world.ts';
 
 onEachDatabase((database) => {
