@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { endAbandoned } from '../../src/tracking/places/pool-sql.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, startCluster } from './databases.ts';
-import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
+import { collect, createWorld, openTracker, startWorker, takeConnection, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('a schema may have a name that SQL uses itself', async () => {
@@ -137,12 +137,11 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
     });
     await tracker.onCompletion(() => {});
     const job = world.completeJob('approved');
-    const connection = await pool.connect();
+    const connection = await takeConnection(pool);
     await connection.query('begin');
     await tracker.track(job, { db: connection });
     const { rows } = await connection.query('show idle_in_transaction_session_timeout');
     await connection.query('commit');
-    connection.release();
     await until(async () => (await tracker.get(job))?.state === 'done');
 
     expect(rows).toEqual([{ idle_in_transaction_session_timeout: '0' }]);
@@ -153,7 +152,7 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
   test('a statement that waits for a lock, and that nobody waits for, is ended, and those of others are not', async () => {
     const pool = createPool('');
     await pool.query('create table locked (a integer)');
-    const holder = await pool.connect();
+    const holder = await takeConnection(pool);
     await holder.query('begin; lock table locked');
     const ended: string[] = [];
     const waiting = ['/* hosted-client */ select 1 from locked', 'select 1 from locked'].map((text) =>
@@ -170,7 +169,6 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
     await pool.query(endAbandoned.replace('35000', '0'));
     await until(() => ended.length > 0);
     await holder.query('rollback');
-    holder.release();
     await Promise.all(waiting);
 
     expect(ended).toEqual(['/* hosted-client */ select 1 from locked: 57P01']);
@@ -224,7 +222,7 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
 
   test('a lock that is held for ever is an error, and no connection stays behind', async () => {
     const world = createWorld(cluster);
-    const holder = await world.pool.connect();
+    const holder = await takeConnection(world.pool);
     await holder.query('select pg_advisory_lock(hashtext($1))', [`hosted-client/tracking/${world.schema}`]);
     const pool = createPool('-c application_name=waiting', 2);
 
@@ -237,7 +235,6 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
       return rows.length === 0;
     });
     await holder.query('select pg_advisory_unlock_all()');
-    holder.release();
     await world.open({ pool });
   });
 

@@ -7,7 +7,7 @@ import process from 'node:process';
 import type { JobRef } from 'hosted-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase } from './databases.ts';
-import { stubService, until } from './world.ts';
+import { stubService, takeConnection, until } from './world.ts';
 
 /** The example on a database of its own, with a service that is mocked. */
 async function openExample() {
@@ -91,8 +91,7 @@ test('the example lives on when a connection breaks in the middle of a transacti
   vi.spyOn(console, 'error').mockImplementation(() => {});
   const job = sandbox.jobs.start();
   expect(await postJob(7, job)).toBe(202);
-  const holder = await database.pool.connect();
-  onTestFinished(() => holder.release(true));
+  const holder = await takeConnection(database.pool);
   await holder.query('begin; lock table customers in access exclusive mode');
   /** Ends the connections that wait for the table; whether there were any. */
   const breakWaiting = async () => {

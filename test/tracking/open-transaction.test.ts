@@ -1,12 +1,12 @@
 // A transaction that somebody keeps open, for example pg_dump: vacuum removes no row version that is newer.
 
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readOptions } from '../../src/tracking/options.ts';
 import { mark } from '../../src/tracking/sql.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
 import { type Cluster, startCluster } from './databases.ts';
-import { collect, createWorld, until, wrapPool } from './world.ts';
+import { collect, createWorld, takeConnection, until, wrapPool } from './world.ts';
 
 describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
   let cluster: Cluster;
@@ -34,8 +34,7 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     async (_, mentionedAt, isProven) => {
       const world = createWorld(cluster);
       await world.open();
-      const reader = new pg.Client({ connectionString: cluster.connectionString });
-      await reader.connect();
+      const reader = await takeConnection(cluster.pool);
       await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, is_proven, mentioned_at, callback_signed_at, mentioned_turn,
       mentioned_polls, due, deadline)
       select gen_random_uuid(), 0, 1, 'user', 'job-' || n, ${isProven}, ${mentionedAt}, now() - n * interval '1 second', 0, 0,
@@ -62,7 +61,6 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
         "update FLEET set due_floor = '-infinity', mentioned_floor = '-infinity', deliver_floor = '-infinity'",
       );
       const [claimWithout = 0, deliveryWithout = 0] = await measure();
-      await reader.end();
 
       // 30 versions of each row.
       expect(claimWithout).toBeGreaterThan(claimBefore + 200);
@@ -77,8 +75,7 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     await world.open();
     const blocksOf = createGauge(world);
     const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
-    const reader = new pg.Client({ connectionString: cluster.connectionString });
-    await reader.connect();
+    const reader = await takeConnection(cluster.pool);
     await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
       select gen_random_uuid(), 0, 1, 'user', 'job', now(), now() + interval '1 day' from generate_series(1, 10)`);
     await world.rows(`insert into TRACKED (key, kind, state, outcome, ended_at, end_id, deliver_at)
@@ -99,7 +96,6 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
       expect(await world.rows(statements.keepHouse)).toHaveLength(1);
     }
     const after = await measure();
-    await reader.end();
 
     expect(after).toBeLessThan(before + 100);
   });
@@ -149,6 +145,7 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
       );
       const silent = new pg.Client({ connectionString: cluster.connectionString });
       silent.on('error', () => {});
+      onTestFinished(() => silent.end());
       await silent.connect();
       const { rows } = await silent.query<{ pid: number }>('select pg_backend_pid() as pid');
       // It sends everything of a statement but the message Sync.

@@ -37,14 +37,13 @@ async function live(world: World, place: Place): Promise<void> {
   expect((await second.stats()).problem).toBeNull();
   expect(world.lines.filter((line) => !/connectionTimeoutMillis|a handler failed/.test(line))).toEqual([]);
 
-  const pool = place.pool ?? new pg.Pool({ connectionString: place.connectionString, connectionTimeoutMillis: 20_000 });
+  const pool = place.pool ?? createPool(place.connectionString);
   const guard = await postgresReplayGuard({ pool, schema: world.schema, migrate: false });
   const version = { id: 'id', signedAt: new Date() };
   const begin = () => guard.begin('key', version, 60_000, 60_000);
   expect([await begin(), await begin()]).toEqual(['new', 'busy']);
   await guard.commit('key', version);
   expect(await begin()).toBe('known');
-  if (pool !== place.pool) await (pool as pg.Pool).end();
 }
 
 const places: readonly (readonly [string, string[], (world: World) => Promise<Place>])[] = [
@@ -101,7 +100,7 @@ const places: readonly (readonly [string, string[], (world: World) => Promise<Pl
 ];
 
 /** A pool of two connections, which ends with the test. */
-function createPool(connectionString: string): pg.Pool {
+function createPool(connectionString: string | undefined): pg.Pool {
   const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 20_000 });
   onTestFinished(() => pool.end());
   return pool;

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { deferred } from '../support/fake-fetch.js';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, newLink, openTracker, startWorker, until } from './world.ts';
+import { collect, createWorld, newLink, openTracker, startWorker, takeConnection, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('two processes that track one job with two contexts agree on one', async () => {
@@ -33,13 +33,12 @@ onEachDatabase((database) => {
     ])('a callback that comes while the transaction of track() is open, which then %s', async (_, end, outcome) => {
       const { world, tracker, completions } = await startWorker(createWorld(database));
       const job = world.completeJob('approved');
-      const connection = await world.pool.connect();
+      const connection = await takeConnection(world.pool);
       await connection.query('begin');
       await tracker.track({ ...job, context: 'mine' }, { db: connection });
 
       const receiving = world.service.jobs.deliverCallback(job, { to: tracker.handler() });
       await connection.query(end);
-      connection.release();
 
       expect((await receiving).status).toBe(200);
       if (outcome === undefined) {
@@ -62,7 +61,7 @@ onEachDatabase((database) => {
       await tracker.track([job, pending]);
       await tracker.trackLink(link.refId);
       await until(() => completions.length === 1);
-      const connection = await world.pool.connect();
+      const connection = await takeConnection(world.pool);
       await connection.query('begin');
       await tracker.track([job, pending], { db: connection });
       await tracker.trackLink(link.refId, { db: connection });
@@ -73,8 +72,6 @@ onEachDatabase((database) => {
       // A poll of the worker holds a row for a moment, the transaction until it ends.
       const free = 'select from TRACKED for update skip locked';
       await until(async () => (await world.rows(free)).length === 3);
-      await connection.query('commit');
-      connection.release();
     });
 
   test('stop() ends what is being started', async () => {

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { migrateTracking } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { createWorld, openTracker, startWorker, until } from './world.ts';
+import { createWorld, openTracker, startWorker, takeConnection, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('with migrate: false, tables that are missing are an error, and nothing is made', async () => {
@@ -39,7 +39,7 @@ onEachDatabase((database) => {
     test('a process starts while a transaction is open, and can track jobs at once', async () => {
       const world = createWorld(database);
       await world.open();
-      const connection = await world.pool.connect();
+      const connection = await takeConnection(world.pool);
       await connection.query('begin');
       await connection.query(`insert into ${world.schema}.tracked (key, kind, state) values (gen_random_uuid(), 0, 3)`);
 
@@ -47,8 +47,6 @@ onEachDatabase((database) => {
       await started.onCompletion(() => {});
       await started.track({ userId: 'u', jobId: 'j' });
 
-      await connection.query('rollback');
-      connection.release();
       expect(await started.get({ userId: 'u', jobId: 'j' })).toMatchObject({ state: 'tracking' });
     });
 

@@ -2,12 +2,12 @@ import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { letOthersRun } from '../../src/tracking/pause.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
-import { createWorld, openTracker, wrapPool } from './world.ts';
+import { createWorld, openTracker, takeConnection, wrapPool } from './world.ts';
 
 onOneDatabase((database) => {
   test('track() inside a transaction of the caller is undone with it', async () => {
     const { world, tracker } = await openTracker(createWorld(database));
-    const connection = await world.pool.connect();
+    const connection = await takeConnection(world.pool);
     await connection.query('begin');
     await tracker.track({ userId: 'u-1', jobId: 'kept' }, { db: connection });
     await connection.query('commit');

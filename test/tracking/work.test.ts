@@ -1,7 +1,7 @@
 /** Work for a limited time: what it does, and that it leaves nothing behind. */
 
 import { HostedConfigError, HostedValidationError } from 'hosted-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { openDatabase } from './databases.ts';
 import { collect, createWorld, openTracker, startWorker, until } from './world.ts';
@@ -79,6 +79,7 @@ test('after work(), no connection is open, and the tracker opens one where it is
   tags: ['postgresql'],
 }, async () => {
   const database = await openDatabase();
+  onTestFinished(() => database.close());
   const { tracker } = await openTracker(createWorld(database), {
     connectionString: database.connectionString,
     pool: undefined as never,
@@ -102,6 +103,4 @@ test('after work(), no connection is open, and the tracker opens one where it is
   await tracker.work({ handler: () => {}, forMs: 1 });
   isOver = true;
   await expect(Promise.all(callers)).resolves.toBeDefined();
-  await tracker.stop();
-  await database.close();
 });

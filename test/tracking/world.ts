@@ -327,18 +327,19 @@ export function wrapPool(pool: SqlPool, around: () => Around): SqlPool {
   };
 }
 
-/** A pool that notes the statements of each connection that is taken out of it. */
-export function watch(pool: SqlPool): { readonly pool: SqlPool; readonly runs: string[][] } {
-  const runs: string[][] = [];
-  const watched = wrapPool(pool, () => {
-    const texts: string[] = [];
-    runs.push(texts);
-    return (text, run) => {
-      texts.push(text);
-      return run();
-    };
-  });
-  return { pool: watched, runs };
+/**
+ * Takes a connection out of a pool. At the latest, it is destroyed when the test ends: a pool waits for its connections
+ * before it ends, and a transaction that an assertion has left open would hold its locks until then.
+ */
+export async function takeConnection(pool: SqlPool): Promise<Awaited<ReturnType<SqlPool['connect']>>> {
+  const connection = await pool.connect();
+  let isTaken = true;
+  const release = (isBroken?: boolean) => {
+    if (isTaken) connection.release(isBroken);
+    isTaken = false;
+  };
+  onTestFinished(() => release(true));
+  return { query: (text, values) => connection.query(text, values), release };
 }
 
 /** What a link needs. */
