@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { endAbandoned } from '../../src/tracking/places/pool-sql.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, startCluster } from './databases.ts';
-import { collect, createWorld, openTracker, startWorker, takeConnection, until } from './world.ts';
+import { collect, createWorld, isIdle, openTracker, startWorker, takeConnection, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('a schema may have a name that SQL uses itself', async () => {
@@ -215,7 +215,7 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
 
     // What was under way has a lease: it is over at once.
     await world.endLeases();
-    await until(async () => (await tracker.stats()).handingOver + (await tracker.stats()).tracking === 0);
+    await until(() => isIdle(tracker));
     const contexts = new Map(completions.map(({ job, context }) => [job?.jobId, context]));
     expect(jobs.map(({ jobId }) => contexts.get(jobId))).toEqual(jobs.map((_, n) => n));
   });

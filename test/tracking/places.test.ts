@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startPgBouncer } from '../support/pgbouncer.ts';
 import { createRole, grantRights, refuseNames } from '../support/postgresql-places.ts';
 import { type Database, openDatabase, openLite } from './databases.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, createWorld, isIdle, until } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
 type Place = Partial<Pick<TrackerOptions, 'pool' | 'connectionString' | 'migrate'>>;
@@ -32,7 +32,7 @@ async function live(world: World, place: Place): Promise<void> {
   const jobs = Array.from({ length: 30 }, () => world.completeJob('approved'));
   await first.track(jobs.map((job, n) => ({ ...job, context: n })));
   await Promise.all([first.onCompletion(handler), second.work({ handler, forMs: 500 })]);
-  await until(async () => (await second.stats()).handingOver === 0 && (await second.stats()).tracking === 0);
+  await until(() => isIdle(second));
   expect(new Set(completions.map(({ key }) => key)).size).toBe(30);
   expect((await second.stats()).problem).toBeNull();
   expect(world.lines.filter((line) => !/connectionTimeoutMillis|a handler failed/.test(line))).toEqual([]);

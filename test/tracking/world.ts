@@ -309,6 +309,12 @@ export async function collectFrom(tracker: Tracker<Json>, handle?: Handle): Prom
   return completions;
 }
 
+/** Whether no job is followed or handed over: both at one moment, because a job goes from the one to the other. */
+export async function isIdle(tracker: Tracker<Json>): Promise<boolean> {
+  const { tracking, handingOver } = await tracker.stats();
+  return tracking + handingOver === 0;
+}
+
 /** Runs a statement of the tracker, or does something else. */
 type Around = (text: string, run: (text?: string) => Promise<{ rows: unknown[] }>) => Promise<{ rows: unknown[] }>;
 

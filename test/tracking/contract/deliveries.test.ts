@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';
-import { collect, collectFrom, newLink, openTracker } from '../world.ts';
+import { collect, collectFrom, isIdle, newLink, openTracker } from '../world.ts';
 
 onEachPlace((createWorld) => {
   test('a completion whose handler rejects is handed over again under its key', async () => {
@@ -79,7 +79,7 @@ onEachPlace((createWorld) => {
 
     isBroken = false;
     expect(await tracker.retry([first])).toBe(1);
-    await world.until(async () => (await tracker.stats()).dead === 2 && (await tracker.stats()).handingOver === 0);
+    await world.until(() => isIdle(tracker));
     expect(await tracker.retry('all')).toBe(2);
     await world.until(() => completions.length === 9);
 
