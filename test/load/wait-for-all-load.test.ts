@@ -2,7 +2,7 @@
 
 import type { JobRef } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { collect, source, start, steady } from '../jobs/many-jobs.js';
+import { collect, start, steady } from '../jobs/many-jobs.js';
 import { collector } from '../support/collector.js';
 import { randomFrom } from '../support/random.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
@@ -13,54 +13,6 @@ function shuffled<T>(values: readonly T[], random: () => number): T[] {
 }
 
 failOnStrayRejections();
-
-test.each([
-  [1, { concurrency: 1 }],
-  [3, { concurrency: 3 }],
-  [10, {}],
-])('at most %d requests are in flight ever, and as many when there is work, with %o', async (most, options) => {
-  const { client, clock, job, mostInFlight } = start({ latencyMs: 700 });
-  const random = randomFrom(most);
-  const jobs = Array.from({ length: 60 }, (_, index) => job(`job-${index}`, { completeAt: random() * 100_000 }));
-
-  const { seen, ended } = collect(client.jobs.waitForAll(jobs, { ...steady, ...options }));
-  await clock.advance(1_200_000);
-  await ended;
-
-  expect(seen).toHaveLength(60);
-  expect(mostInFlight()).toBe(most);
-});
-
-test('however many jobs wait, no more than one sleeps on the clock besides requests', async () => {
-  const { client, clock, job, mostAlarms, asleep } = start({ latencyMs: 300 });
-  const random = randomFrom(7);
-  const jobs = Array.from({ length: 200 }, (_, index) => job(`job-${index}`, { completeAt: random() * 120_000 }));
-
-  const { seen, ended } = collect(client.jobs.waitForAll(jobs));
-  await clock.advance(600_000);
-  await ended;
-
-  expect(seen).toHaveLength(200);
-  expect(mostAlarms()).toBe(1);
-  expect(asleep()).toBe(0);
-});
-
-test('a job is taken from its source when a request is free for it, and not before', async () => {
-  const { client, clock, job } = start({ latencyMs: 1_000 });
-  const { iterable, calls } = source(Array.from({ length: 50 }, (_, index) => job(`job-${index}`)));
-
-  const { ended } = collect(client.jobs.waitForAll(iterable, { ...steady, concurrency: 4, deadlineMs: 1_000 }));
-  await clock.advance(999);
-  const atFirst = calls.taken;
-  await clock.advance(1);
-  const afterASecond = calls.taken;
-  await clock.advance(60_000);
-  await ended;
-
-  expect(atFirst).toBe(4);
-  expect(afterASecond).toBe(8);
-  expect(calls).toEqual({ taken: 50, returned: 0 });
-});
 
 test('a job that has ended is held no longer, although others still wait', async () => {
   const { client, clock, job } = start();
@@ -84,29 +36,6 @@ test('a job that has ended is held no longer, although others still wait', async
 
   expect(held).toBeGreaterThanOrEqual(10);
   expect(held).toBeLessThanOrEqual(11);
-});
-
-test('new jobs do not starve those that wait, nor those the new ones', async () => {
-  const { client, clock, job, polledAt } = start({ latencyMs: 1_000 });
-  let made = 0;
-  function* endless() {
-    for (;;) {
-      made += 1;
-      yield job(`job-${made}`, { completeAt: 600_000 });
-    }
-  }
-  const waiting = client.jobs.waitForAll(endless(), { ...steady, concurrency: 1 })[Symbol.asyncIterator]();
-
-  const next = waiting.next();
-  await clock.advance(60_000);
-  const polled = polledAt('job-1').length;
-  const taken = made;
-  await clock.advance(600_000);
-  await next;
-  await waiting.return?.();
-
-  expect(polled).toBeGreaterThanOrEqual(3);
-  expect(taken).toBeGreaterThan(10);
 });
 
 test('a caller who reads results slowly does not stop the polling of others', async () => {
