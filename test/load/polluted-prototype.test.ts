@@ -1,17 +1,7 @@
 // With other code's properties on `Object.prototype`, nothing that is trusted or sent changes.
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  breakRequests,
-  type Deed,
-  deeds,
-  deedsWithRequests,
-  names,
-  type Pollution,
-  seenOf,
-  values,
-} from './polluting.js';
+import { breakRequests, type Deed, deeds, deedsWithRequests, names, seenOf, values } from './polluting.js';
 
 const rows = Object.entries({ ...deeds, ...deedsWithRequests }).map(([what, deed]) => ({ what, deed }));
 
@@ -47,34 +37,18 @@ test.each(rows)('the same is sent and returned each time: $what', async ({ deed 
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
-// Each name with a third of them: the property below draws from all.
+// Each name with a third of them, which are others for each.
 test.each(rows.map((row, at) => ({ ...row, at })))('no name changes what is sent or returned: $what', async (row) => {
   const changed: string[] = [];
   const ofThis = namesFor(row.deed).filter((_name, index) => index % 3 === row.at % 3);
 
   for (const [index, name] of ofThis.entries()) {
     const before = index % 2 === 0 ? 'client' : 'call';
-    const seen = await seenOf(row.deed, { name, value: values[index % values.length], enumerable: true, before });
+    const enumerable = index % 4 < 2;
+    const seen = await seenOf(row.deed, { name, value: values[index % values.length], enumerable, before });
     if (seen !== expected.get(row.deed)) changed.push(name);
   }
 
   expect(ofThis.length).toBeGreaterThan(50);
   expect(changed).toEqual([]);
 });
-
-const pollutions: fc.Arbitrary<Pollution> = fc.record({
-  name: fc.constantFrom(...names),
-  value: fc.constantFrom(...values),
-  enumerable: fc.boolean(),
-  before: fc.constantFrom('client', 'call'),
-});
-
-test('whatever a name stands for, nothing that is sent or returned changes', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...rows), pollutions, async ({ deed }, pollution) => {
-      fc.pre(namesFor(deed).includes(pollution.name));
-      expect(await seenOf(deed, pollution)).toBe(expected.get(deed));
-    }),
-    { seed: 1, numRuns: 1_000 },
-  );
-}, 30_000);

@@ -1,44 +1,11 @@
-// What grows with its input does so in proportion: bodies, URLs, sleepers, names.
+// What grows with its input does so in proportion: URLs, sleepers, names.
 
 import type { HostedValidationError } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { isHttpUrl } from '../../src/protocol/http-url.js';
-import { readBytes } from '../../src/runtime/read-body.js';
-import { collector } from '../support/collector.js';
 import { clientOf, newLink, rejection } from '../support/fake-fetch.js';
 import { created } from '../validation/expect-refusal.js';
-
-test('readBytes() of a million one-byte chunks holds none of them, and at most twice their bytes', async () => {
-  const collect = collector();
-  const count = 1_000_000;
-  let made = 0;
-  let mostHeap = 0;
-  let mostMemory = 0;
-  collect();
-  const before = process.memoryUsage();
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      if (made === count) return controller.close();
-      made += 1;
-      if (made % 200_000 === 0) {
-        collect();
-        const { heapUsed, arrayBuffers } = process.memoryUsage();
-        mostHeap = Math.max(mostHeap, heapUsed - before.heapUsed);
-        mostMemory = Math.max(mostMemory, arrayBuffers - before.arrayBuffers);
-      }
-      controller.enqueue(Uint8Array.of(made % 251));
-    },
-  });
-
-  const { bytes, isWhole: whole } = await readBytes(body, { limit: count });
-
-  expect([bytes.length, whole]).toEqual([count, true]);
-  expect(bytes.every((byte, index) => byte === (index + 1) % 251)).toBe(true);
-  // A chunk that is held costs some 250 bytes: 50 MB at the first look alone.
-  expect(mostHeap).toBeLessThan(8 * count);
-  expect(mostMemory).toBeLessThan(4 * count);
-}, 60_000);
 
 test('isHttpUrl() answers for URLs of megabytes, however often their hosts could be divided', () => {
   for (const part of ['a', 'a-', 'a.', 'aa-a.', '-', '1.']) {
