@@ -1,8 +1,5 @@
 // What a caller sees when the network or the service fails on real sockets, through the platform's own fetch.
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as after } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import {
@@ -21,7 +18,6 @@ import {
   faultyServer,
   head,
   pour,
-  refusingOrigin,
   socketClock,
   whole,
 } from '../support/faulty-server.js';
@@ -42,16 +38,6 @@ async function serving(answer: (exchange: Exchange) => unknown): Promise<FaultyS
   const server = await faultyServer(answer);
   onTestFinished(() => server.close());
   return server;
-}
-
-/** The address of a web server that answers whatever is no HTTP with a 400 in plain text. */
-async function servingHttp(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  onTestFinished(async () => {
-    server.close();
-  });
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** A client of an address, through the platform's fetch. */
@@ -82,41 +68,6 @@ function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, on
 }
 
 const good = (operation: Operation) => JSON.stringify(operation.answer());
-
-// Connections ---------------------------------------------------------------
-
-const noConnection: readonly [string, () => Promise<string>][] = [
-  ['nobody listens', refusingOrigin],
-  ['the name is unknown', async () => 'https://no-such-host.invalid'],
-  ['the port speaks no TLS', async () => (await servingHttp()).replace('http:', 'https:')],
-];
-
-test.concurrent.each(
-  noConnection.flatMap(([what, origin]) =>
-    operations.map((operation) => ({ name: operation.name, what, origin, operation })),
-  ),
-)('$name rejects as not_sent, after its repeats, when $what', async ({ operation, origin }) => {
-  const { client } = clientAt(await origin());
-
-  const error = await rejection(operation.call(client), HostedConnectionError);
-
-  expect(error).toMatchObject({
-    operation: operation.name,
-    outcome: 'not_sent',
-    attempts: 3,
-    retryable: true,
-  });
-});
-
-test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds no response', async (operation) => {
-  const server = await serving(() => undefined);
-  const { client } = clientAt(server.origin.replace('http:', 'https:'), { maxRetries: 0, timeoutMs: 250 });
-
-  const error = await rejection(operation.call(client), HostedTimeoutError);
-
-  expect(error).toMatchObject({ phase: 'attempt', outcome: 'unknown', attempts: 1 });
-  expect(server.requests).toEqual([]);
-});
 
 // Responses that fail ---------------------------------------------------------
 
@@ -269,19 +220,6 @@ test.concurrent.each(rows)('$name on $what rejects as the table says', async ({ 
 });
 
 test.concurrent.each(operations)(
-  '$name over a connection that stalls is ended by totalTimeoutMs',
-  async (operation) => {
-    const server = await serving(({ socket }) => socket.write(head(200, { ...json, 'content-length': 100 })));
-    const { client } = clientAt(server.origin, { totalTimeoutMs: 250 });
-
-    const error = await rejection(operation.call(client), HostedTimeoutError);
-
-    expect(error).toMatchObject({ phase: 'total', outcome: 'unknown', attempts: 1 });
-    await server.quiet();
-  },
-);
-
-test.concurrent.each(operations)(
   '$name that is aborted over a stalled body hangs up and rejects with the reason',
   async (operation) => {
     const ending = new AbortController();
@@ -417,52 +355,6 @@ test.concurrent.each(redirects)('$name does not follow a $status to $target', as
   expect(server.requests).toHaveLength(1);
   expect(other.sockets).toEqual([]);
 });
-
-// Reused connections --------------------------------------------------------
-
-test.concurrent.each(operations)(
-  '$name on a reused connection that is closed under it is repeated on a new one if that is safe',
-  async (operation) => {
-    const server = await serving(({ socket, onConnection }) => {
-      if (onConnection === 1) socket.write(whole(200, good(operation)));
-      else socket.destroy();
-    });
-    const { client } = clientAt(server.origin);
-    await operation.call(client);
-    // The platform has a connection free again in the turn after its response.
-    await new Promise(setImmediate);
-
-    const second = await operation
-      .call(client)
-      .withResponse()
-      .then(
-        ({ response }) => response.attempts,
-        (error: unknown) => error,
-      );
-
-    if (operation.repeatable) expect(second).toBe(2);
-    else expect(second).toMatchObject({ code: 'connection', outcome: 'unknown', attempts: 1, retryable: false });
-    expect(second instanceof Error).toBe(!operation.repeatable);
-    expect(server.requests).toHaveLength(operation.repeatable ? 3 : 2);
-    expect(server.sockets).toHaveLength(operation.repeatable ? 2 : 1);
-  },
-);
-
-test.concurrent.each(operations)(
-  '$name after a response that closes its connection makes a new one',
-  async (operation) => {
-    const server = await serving(({ socket }) =>
-      socket.end(whole(200, good(operation), { ...json, connection: 'close' })),
-    );
-    const { client } = clientAt(server.origin);
-
-    const attempts: number[] = [];
-    for (let call = 0; call < 3; call++) attempts.push((await operation.call(client).withResponse()).response.attempts);
-
-    expect(attempts).toEqual([1, 1, 1]);
-    expect(server.sockets).toHaveLength(3);
-  },
-);
 
 // The platform's fetch sends a string again after 421, whatever the client says.
 const oncePerCall = [
