@@ -11,18 +11,6 @@ import { createWorld, startWorker, until } from './world.ts';
 
 const own = { 16: String, 20: BigInt, 23: BigInt, 114: String, 701: String, 1184: String, 2950: String };
 
-test.each(['host=127.0.0.1 dbname=app', '"postgresql://127.0.0.1/app"', 'jdbc:postgresql://127.0.0.1/app'])(
-  'the connection string %j is refused before it is tried',
-  async (connectionString) => {
-    const { client } = createWorld({ pool: {} } as never);
-
-    await expect(createTracker({ client, connectionString })).rejects.toMatchObject({
-      code: 'config',
-      issues: [{ path: 'connectionString', message: expect.stringContaining('must be a URL') }],
-    });
-  },
-);
-
 describe('in company', { tags: ['postgresql'] }, () => {
   let cluster: Cluster;
   beforeAll(async () => {

@@ -1,10 +1,7 @@
 // A database that is configured, locked or broken in other ways than one hopes.
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createTracker } from 'hosted-client/tracking';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -323,26 +320,3 @@ test.each(['a connection string', 'a pool of the caller'])(
     expect(pool.listenerCount('connect')).toBeLessThan(2);
   },
 );
-
-test.each(['postgresql://%zz', 'no url at all', 'http://127.0.0.1:1/x'])(
-  'a connection string that is none is an error of its own: %s',
-  async (connectionString) => {
-    const { client } = createWorld({ pool: {} } as never);
-
-    const error = await createTracker({ client, connectionString }).catch((thrown) => thrown);
-
-    expect(['HostedStorageError', 'HostedConfigError']).toContain(error.name);
-    expect(`${error.message} ${JSON.stringify(error)}`).not.toContain(connectionString);
-  },
-);
-
-test('a folder has one spelling: a URL would be locked elsewhere', async () => {
-  const { client } = createWorld({ pool: {} } as never);
-  const folder = mkdtempSync(join(tmpdir(), 'tracked-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-
-  await expect(createTracker({ client, folder: `file://${folder}` })).rejects.toMatchObject({
-    code: 'config',
-    issues: [{ path: 'folder' }],
-  });
-});

@@ -50,6 +50,10 @@ test.each([
   ['two of them', { pool, folder: 'memory://' }, ['pool', 'folder']],
   ['a schema in capitals', { pool, schema: 'Tracking' }, ['schema']],
   ['a schema of the system', { pool, schema: 'pg_tracking' }, ['schema']],
+  ['a connection string of pairs', { connectionString: 'host=127.0.0.1 dbname=app' }, ['connectionString']],
+  ['one in quotes', { connectionString: '"postgresql://127.0.0.1/app"' }, ['connectionString']],
+  ['one of Java', { connectionString: 'jdbc:postgresql://127.0.0.1/app' }, ['connectionString']],
+  ['one of another protocol', { connectionString: 'http://127.0.0.1:1/x' }, ['connectionString']],
   ['a blank folder', { folder: ' ' }, ['folder']],
   ['a folder as a URL', { folder: 'file:///var/tracking' }, ['folder']],
   ['a folder that is no string', { folder: Symbol('folder') }, ['folder']],
@@ -60,19 +64,23 @@ test.each([
 });
 
 test.each([
+  [{ connectionString: 'host=127.0.0.1 dbname=app' }, /: "connectionString" must be a URL, such as "postgresql:/],
   [{}, /: "connectionString" must be given if neither "pool" nor "folder" is given$/],
   [
     { pool, folder: 'memory://' },
     /"folder" must be given alone: only one of "connectionString", "pool" and "folder" is allowed$/,
   ],
-])('a tracker without a place, or with two, says what is right', async (places, says) => {
+])('a tracker without a place, or with a wrong one or two, says what is right', async (places, says) => {
   expect((await errorOf({ client, ...places })).message).toMatch(says);
 });
 
-test('createTracker() shows nothing of a connection string', async () => {
-  const connectionString = 'postgresql://someone:secret@db.internal/app';
+test.each([
+  ['beside a folder', { connectionString: 'postgresql://someone:secret@db.internal/app', folder: 'memory://' }],
+  ['in quotes', { connectionString: '"postgresql://someone:secret@db.internal/app"' }],
+  ['that the driver cannot read', { connectionString: 'postgresql://secret:%zz' }],
+])('createTracker() shows nothing of a connection string %s', async (_, place) => {
+  const error = await createTracker({ client, ...place } as TrackerOptions).catch((thrown) => thrown);
 
-  const error = await createTracker({ client, connectionString, folder: 'memory://' }).catch((thrown) => thrown);
-
-  expect(`${error} ${JSON.stringify(error)}`).not.toMatch(/secret|internal/);
+  expect(error.name).toMatch(/^Hosted(?:Config|Storage)Error$/);
+  expect(`${error} ${JSON.stringify(error)}`).not.toMatch(/secret|internal|%zz/);
 });
