@@ -98,7 +98,7 @@ export const maxHoldMs = 60_000;
 /**
  * If only a callback has mentioned a job and the service does not know it, the job is polled at most this many times.
  * With the default waits, these polls take about five minutes. The body of a callback is not signed, so the job may be
- * invented.
+ * invented. A job that has ended is polled as often, if polls fail after a callback or `track()`.
  */
 export const maxUnknownPolls = 10;
 

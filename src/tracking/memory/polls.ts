@@ -115,7 +115,7 @@ export function createPollStatements(memory: Memory) {
         if (row.revision !== entry.revision) continue;
         const signedAt = memory.latestOf(row.signed_at, entry.signed_ms);
         if (entry.is_same) row.signed_at = signedAt;
-        const failed = row.step === 0 ? row.due : null;
+        const failed = row.step < maxUnknownPolls ? row.due : null;
         const known = row.step <= 1 ? memory.recheck(row, signedAt, true) : null;
         const due = entry.signed_ms === null ? failed : known;
         Object.assign(row, { due, last_error: null });

@@ -214,11 +214,11 @@ returning ${outcomes.completed} as outcome`,
 
     /**
      * Leaves ended jobs as they are whose verdicts have not changed. They are polled once more if a callback was signed
-     * shortly before the status, or after it. If the status could not be fetched, a poll that a callback has asked for
-     * meanwhile (`step` is 0) keeps its date. Parameters: $1 JSON of rows, $2 keys.
+     * shortly before the status, or after it. If the status could not be fetched, they keep the date of their next poll, up
+     * to `maxUnknownPolls` polls. Parameters: $1 JSON of rows, $2 keys.
      */
     keepEnd: `update ${tracked} t set last_error = null, signed_at = case when n.is_same then ${signedAt} else t.signed_at end,
-  due = case when n.signed_ms is null and t.step = 0 then t.due when t.step <= 1 and n.signed_ms is not null then ${shared.recheckAgain} end
+  due = case when n.signed_ms is null and t.step < ${maxUnknownPolls} then t.due when t.step <= 1 and n.signed_ms is not null then ${shared.recheckAgain} end
 from json_to_recordset($1::text::json) as n(key uuid, revision integer, is_same boolean, signed_ms double precision)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state in (${states.done}, ${states.dead}) and t.revision = n.revision`,
 

@@ -125,6 +125,18 @@ onEachPlace((createWorld) => {
     expect((await tracker.get(job))?.polls).toBe((before[0]?.polls ?? 0) + 1);
   });
 
+  test('a look at a done job is repeated if the service does not know the job for a while', async () => {
+    const { world, tracker, completions, job } = await start();
+    await world.until(async () => (await tracker.get(job))?.state === 'done');
+
+    world.service.jobs.complete(job, 'approved');
+    world.failSome({ kind: 'status', status: 404 }, [true, true]);
+    await tracker.receive(await (await world.service.jobs.callback(job)).text());
+
+    await world.until(() => completions.length === 2);
+    expect(describe(completions)[1]).toEqual([2, 1, 'succeeded']);
+  });
+
   test('a further completion whose handler has not begun does not count as failing', async () => {
     const { world, tracker, job } = await start();
     await world.until(async () => (await tracker.get(job))?.state === 'done');

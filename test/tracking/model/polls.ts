@@ -52,6 +52,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       state.signatures += 1;
       poll.signed = state.signatures;
       poll.isSame = result === row.version;
+      poll.error = result === 0 ? 'own' : 'none';
       if (result > 0 && (world.isDown || world.isBroken)) process.poll = null;
       else poll.found = poll.isSame || result < 2 ? 'kept' : 'changed';
       return;
@@ -160,7 +161,8 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         process.poll = null;
         if (!poll || (row.state !== 'done' && row.state !== 'dead') || poll.revision !== row.revision) return;
         if (poll.isSame) row.signed = Math.max(row.signed, poll.signed);
-        row.hasDate = row.mentioned > poll.signed;
+        // The model leaves out that the tenth of these polls is the last one.
+        row.hasDate = poll.error === 'own' || row.mentioned > poll.signed;
         row.lastError = 'none';
       },
     },
