@@ -31,6 +31,9 @@ test('thirty days of polls and eight retries create no timer of the platform', a
   await tracker.track(job);
   const timers = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'setInterval')];
 
+  await clock.advance(3_600_000);
+  // As docs/tracking.md says.
+  expect(await tracker.get(job)).toMatchObject({ polls: 17 });
   await clock.advance(29 * dayMs);
   // The longest wait is a quarter of an hour, and the middle one three quarters of this.
   const { polls = 0 } = (await tracker.get(job)) ?? {};
