@@ -174,6 +174,24 @@ test('createTestTracker() names every invalid option, and takes no place of tabl
   }
 });
 
+test('the waits between deliveries double from minRetryMs, up to maxRetryMs', async () => {
+  const { clock, jobs, tracker } = createKit({ minRetryMs: 1_000, maxRetryMs: 8_000 });
+  const calledAt: number[] = [];
+  await tracker.onCompletion(() => {
+    calledAt.push(clock.now());
+    throw new Error('not today');
+  });
+  const job = jobs.start();
+  jobs.complete(job, 'approved');
+  await tracker.track(job);
+
+  await clock.advance(30_000);
+
+  // The middle of the random wait is half as much again as the shortest one.
+  const waits = calledAt.slice(1).map((at, index) => at - (calledAt[index] ?? 0));
+  expect(waits).toEqual([1_500, 3_000, 6_000, 8_000, 8_000]);
+});
+
 test('handlers that fail delay no poll', async () => {
   const { clock, jobs, tracker } = createKit({ maxRequestsPerSecond: 10, minRetryMs: 1_000 });
   await tracker.onCompletion(({ attempt }) => {
