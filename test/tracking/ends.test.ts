@@ -127,6 +127,22 @@ onEachDatabase((database) => {
     expect(await world.rows('select due from TRACKED')).toEqual([{ due: null }]);
   });
 
+  test('a callback about a done job causes a poll unless it is more than two seconds older than the status', async () => {
+    const { world, tracker, job } = await trackOne();
+    const signedAt = Date.now() - 60_000;
+    await world.rows(
+      `update TRACKED set state = 3, due = null, revision = 1, ended_at = now(), signed_at = to_timestamp(${signedAt / 1_000})`,
+    );
+    const receive = async (atMs: number) => {
+      await tracker.receive(world.write({ ...job, timestamp: new Date(atMs).toISOString() }));
+      const [row] = await world.rows('select (due is not null)::text as is_due from TRACKED');
+      return row?.is_due;
+    };
+
+    expect(await receive(signedAt - 2_001)).toBe('false');
+    expect(await receive(signedAt - 2_000)).toBe('true');
+  });
+
   test('a handler does not begin if that cannot be stored', async () => {
     const { world } = await trackOne();
     let refused = 0;
