@@ -3,6 +3,7 @@ import { createMockService } from 'hosted-client/testing';
 import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { readOptions } from '../../src/tracking/options.ts';
 
 const client = new HostedClient(createMockService().sandbox.clientOptions);
 const pool = {
@@ -41,6 +42,19 @@ test('createTracker() names every invalid option in one error, before it opens a
   const paths = pathsOf(await errorOf(options));
 
   expect([...new Set(paths)].sort()).toEqual(Object.keys(options).sort());
+});
+
+test('options that are left out have the defaults that are documented', () => {
+  const dayMs = 86_400_000;
+  expect(readOptions({ client, pool })).toMatchObject({
+    schema: 'hosted_tracking',
+    migrate: true,
+    concurrency: 10,
+    ...{ minDelayMs: 5_000, maxDelayMs: 900_000, backoffFactor: 1.5, deadlineMs: 7 * dayMs },
+    unknownJobs: 'keep',
+    ...{ handlerTimeoutMs: 60_000, handlerConcurrency: 10, maxAttempts: 20, minRetryMs: 1_000, maxRetryMs: 900_000 },
+    retentionMs: 30 * dayMs,
+  });
 });
 
 test.each([
