@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { createMockService, createTestClock, createTestTracker } from 'hosted-client/testing';
-import type { TrackerOptions } from 'hosted-client/tracking';
+import type { Completion, TrackerOptions } from 'hosted-client/tracking';
 import { afterEach, expect, test, vi } from 'vitest';
 
 const dayMs = 86_400_000;
@@ -211,6 +211,28 @@ test('handlers that fail delay no poll', async () => {
   const states = await Promise.all(followed.map(async (job) => (await tracker.get(job))?.state));
   expect(states.filter((state) => state === 'tracking')).toEqual([]);
   await Promise.all([tracker.stop(), clock.advance(60_000)]);
+});
+
+test.each(['work()', 'stop()'])('a handler that runs when %s ends the work has 20 seconds by default', async (what) => {
+  const { clock, jobs, tracker } = createKit();
+  const job = jobs.start();
+  jobs.complete(job, 'approved');
+  await tracker.track(job);
+  let signal: AbortSignal | undefined;
+  const handler = (completion: Completion) => {
+    signal = completion.signal;
+    return new Promise<void>(() => {});
+  };
+  const working = what === 'work()' ? tracker.work({ handler, forMs: 1_000 }) : tracker.onCompletion(handler);
+  await clock.advance(1_000);
+  const ended = what === 'work()' ? working : tracker.stop();
+
+  await clock.advance(19_999);
+  expect(signal?.aborted).toBe(false);
+  await clock.advance(1);
+
+  expect(signal?.aborted).toBe(true);
+  await ended;
 });
 
 test('a job that several slow polls find completed ends once', async () => {
