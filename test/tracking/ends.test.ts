@@ -143,6 +143,19 @@ onEachDatabase((database) => {
     expect(await receive(signedAt - 2_000)).toBe('true');
   });
 
+  test('after a backup of the tables was restored, a completion comes again with its key', async () => {
+    const { world, tracker, job } = await trackOne();
+    await world.rows(`create table ${world.schema}.backup as select * from TRACKED`);
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    await until(async () => (await tracker.get(job))?.state === 'done');
+
+    await world.rows(`delete from TRACKED; insert into TRACKED select * from ${world.schema}.backup`);
+
+    await until(() => completions.length === 2);
+    expect(completions[1]).toMatchObject({ revision: 1, key: completions[0]?.key });
+  });
+
   test('a handler does not begin if that cannot be stored', async () => {
     const { world } = await trackOne();
     let refused = 0;
