@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { NewLink } from '../links/types.js';
 import { type Spell, spellBoolean, spellNull } from './dialect.js';
 import { type Body, boolean, isObject, type PropertyRule, string } from './request-rules.js';
 import { parseIsoTime } from './timestamps.js';
@@ -67,7 +68,7 @@ const linkFields = {
   isSingleUse: { ...flag, property: 'is_single_use', seed: false },
   userId: { ...text, property: 'user_id', seed: null },
   expiresAt: { ...dateTime, property: 'expires_at', seed: null },
-} as const satisfies Readonly<Record<string, LinkField>>;
+} as const satisfies Readonly<Record<Exclude<keyof NewLink, 'extra'>, LinkField>>;
 
 type ValueOf<Field extends LinkField> = Field extends { readonly required: true }
   ? NonNullable<ReturnType<Field['read']>>
