@@ -15,16 +15,21 @@ function namesIn(text: string): readonly string[] {
   );
 }
 
-const files = globSync(['*.md', 'docs/*.{md,yaml}', 'skills/*/*.md', 'src/**/*.ts'])
+const all = environments.join('|');
+const pair = new RegExp(`\\b(${all})\\S*(?: \\([^)]*\\))? (?:and|or) (?:\\S+ )?\\S*?(?!\\1)(?:${all})`, 'gi');
+
+/** The ends of lists of environments, such as "sandbox and production", with what stands before each. */
+function listsIn(text: string): readonly string[] {
+  const line = text.replace(/\n[ *]*/g, ' ');
+  return [...line.matchAll(pair)].map(({ 0: found, index }) => line.slice(Math.max(0, index - 100), index) + found);
+}
+
+const files = globSync(['*.md', 'docs/*.{md,yaml}', 'skills/*/*.md', 'src/**/*.{ts,tsx}'])
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
-  .filter(({ text }) => namesIn(text).length > 0);
+  .filter(({ text }) => namesIn(text).length > 0 || listsIn(text).length > 0);
 
 test.each(files)('$path names each environment where it names one that is not the default', ({ text }) => {
   expect(namesIn(text).filter((each) => !text.includes(each))).toEqual([]);
-});
-
-test('docs/protocol.md names the environments', () => {
-  const [, list = ''] = /^The environments are (.+?)\. /m.exec(readFileSync('docs/protocol.md', 'utf8')) ?? [];
-
-  expect(list.split(/, | and /).sort()).toEqual([...environments].sort());
+  const isWhole = (list: string) => environments.every((each) => list.toLowerCase().includes(each));
+  expect(listsIn(text).filter((list) => !isWhole(list))).toEqual([]);
 });
