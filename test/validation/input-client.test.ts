@@ -222,9 +222,13 @@ test.each<[path: string, value: unknown, message: string]>([
   ['baseUrls.sandbox', 'https://hosted.test\n', 'must not contain a line end'],
   ['apiKey', 'a\u200bkey', mustBeVisible],
   ['apiKey', '{{ api_key }}', mustBeReplaced],
+  ['apiKey', '{{api_key }}', mustBeReplaced],
+  ['apiKey', '{{ api_key}}', mustBeReplaced],
   ['apiKey', `\${HOSTED_API_KEY}`, mustBeReplaced],
   ['baseUrls.sandbox', 'https://hosted\u2060.test', mustBeVisible],
   ['baseUrls.sandbox', 'https://$(HOST)', mustBeReplaced],
+  ['baseUrls.sandbox', 'http://$(HOST)', mustBeReplaced],
+  ['baseUrls.sandbox', 'http://undefined', mustBeThere],
   ['defaultCallbackUrl', 'https://a.test/c\u00adb', mustBeVisible],
   ['environment', 'staging', 'must be "sandbox" or "production"'],
   ['baseUrls.sandbox', 5, 'must be a string or a URL'],
@@ -239,6 +243,8 @@ test.each<[path: string, value: unknown, message: string]>([
   ['clockSkew', true, 'must be "auto" or "off"'],
   ['maxResponseAgeMs', true, 'must be an integer of milliseconds, or false'],
   ['wire.brand', 'A', 'must be a word in lower case'],
+  ['wire.brand', 'Aa', 'must be a word in lower case'],
+  ['wire.brand', 'aA', 'must be a word in lower case'],
   ['wire.brand', 1, 'must be a string'],
   ['wire.listMarker', '..', 'must be letters, digits, "_" or "-"'],
   ['wire.listMarker', 1, 'must be a string'],
@@ -262,6 +268,17 @@ test.each<[path: string, value: unknown, message: string]>([
   expect(error.issues).toEqual([{ path, message }]);
   expect(error.message).toMatch(/^Cannot create HostedClient: /);
 });
+
+test.each(['a<b>', '<b>a', 'not-your-id', 'your-id!', 'a-null', 'a"b"', '"a"b'])(
+  'a partner id of %s is sent',
+  async (id) => {
+    const { client, sent } = clientOf(created, { partnerId: id });
+
+    await client.links.create(newLink);
+
+    expect(sent[0]?.body).toMatchObject({ partner_id: id });
+  },
+);
 
 test('the defaults may be given', async () => {
   const wire = { jobSignatureMember: 'sec_key', jobFlags: 'boolean', firstPage: 'auto' } as const;
