@@ -70,6 +70,10 @@ const checkPort = 'check the port in "baseUrls"';
 const checkHost = 'check the host in "baseUrls"';
 const checkClock = 'check the clock of this machine';
 const mustRenew = 'the server must renew it, unless the clock of this machine is wrong';
+const mustOnlySend = 'use one that neither retries nor throws for a status';
+const hasNoRoute = /^(?:EHOSTUNREACH|ENETUNREACH) | is unreachable \(|: No route to host /;
+const hasNoTunnel = / Proxy response \(|^ERR_PROXY_TUNNEL |: unsuccessful tunnel$/;
+const isWithheld = /^UND_ERR_(?:REQ_RETRY|RESPONSE|REQ_CONTENT_LENGTH_MISMATCH) /;
 const hasNoTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG) | type InvalidContentType$/;
 const hasOtherTls = /^ERR_SSL_(?:UNSUPPORTED_PROTOCOL|\S+_PROTOCOL_VERSION) | alert: ProtocolVersion$/;
 const isUntrusted =
@@ -84,37 +88,21 @@ const kinds: readonly (readonly [text: RegExp, what: string, advice?: string | (
   [/^EAI_AGAIN /, 'DNS did not respond for the host of ORIGIN', `${checkNetwork}, and "baseUrls"`],
   [/^(?:ECONNREFUSED|ConnectionRefused) |: Connection refused /, 'ORIGIN refused the connection', checkServer],
   [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT) /, 'the connection to ORIGIN timed out', checkFirewall],
-  [
-    /^(?:EHOSTUNREACH|ENETUNREACH) | is unreachable \(|: No route to host /,
-    'there is no route to ORIGIN',
-    checkNetwork,
-  ],
+  [hasNoRoute, 'there is no route to ORIGIN', checkNetwork],
   [/[ (]407\b| proxy authentication required$/, 'the proxy wants a user and password to connect to ORIGIN', checkProxy],
-  [
-    / Proxy response \(|^ERR_PROXY_TUNNEL |: unsuccessful tunnel$/,
-    'the proxy refused to connect to ORIGIN',
-    checkProxy,
-  ],
+  [hasNoTunnel, 'the proxy refused to connect to ORIGIN', checkProxy],
   [hasNoTls, 'ORIGIN does not speak TLS', checkPort],
   [hasOtherTls, 'ORIGIN and this runtime have no version of TLS in common', checkServer],
   [/^ERR_SSL_\S+ .|: received fatal alert: /, 'ORIGIN rejected the TLS handshake', checkServer],
   [/^CERT_HAS_EXPIRED |: certificate expired/, 'the certificate of ORIGIN has expired', mustRenew],
   [/^CERT_NOT_YET_VALID |: certificate not valid yet/, 'the certificate of ORIGIN is not valid yet', checkClock],
   [/^ERR_TLS_CERT_ALT|: certificate not valid for name /, 'the certificate of ORIGIN is for another host', checkHost],
-  [
-    isUntrusted,
-    'the certificate of ORIGIN is from an authority that this runtime does not trust',
-    adviceAboutAuthority,
-  ],
+  [isUntrusted, 'the certificate of ORIGIN is from an authority that this runtime does not trust', addAuthority],
   [certificate, 'the certificate of ORIGIN cannot be verified'],
   [/^ERR_ACCESS_DENIED .|^ Requires net /, 'this process may not connect to ORIGIN', 'start it with --allow-net'],
   [/ bad port$| are blocked$/, 'fetch connects to no service at the port of ORIGIN', checkPort],
   [/^UND_ERR_(?:CLOSED|DESTROYED) /, 'the dispatcher of "fetch" was closed before the response of ORIGIN'],
-  [
-    /^UND_ERR_(?:REQ_RETRY|RESPONSE|REQ_CONTENT_LENGTH_MISMATCH) /,
-    'the dispatcher of "fetch" withheld the response of ORIGIN',
-    'use one that neither retries nor throws for a status',
-  ],
+  [isWithheld, 'the dispatcher of "fetch" withheld the response of ORIGIN', mustOnlySend],
   [/^UND_MOCK_ERR_/, 'no mock of undici matches the request to ORIGIN'],
   [/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT /, 'ORIGIN did not respond within the time limit of fetch itself'],
   [/^(?:ECONNRESET|ECONNABORTED|EPIPE|EPROTO|UND_ERR_SOCKET|ConnectionClosed) /, broken],
@@ -175,7 +163,8 @@ function errorsIn(error: unknown, depth = 0, outer: Partial<PlatformError> = {})
   }
 }
 
-function adviceAboutAuthority(): string | null {
+/** Advises how this runtime is made to trust the authority of a certificate. */
+function addAuthority(): string | null {
   const runtime = readProcessFacts()?.runtime;
   if (runtime === undefined) return null;
   const variable = runtime === 'deno' ? 'DENO_CERT' : 'NODE_EXTRA_CA_CERTS';
