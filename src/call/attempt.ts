@@ -116,9 +116,9 @@ export interface CallMessage extends TraceMessage {
 export interface EarlierAttempts {
   /** The number of the attempt in its call, from 1. */
   readonly number: number;
-  /** Whether an earlier attempt was sent and may have had an effect. */
+  /** Whether one was sent and may have had an effect. */
   readonly mayHaveActedBefore: boolean;
-  /** Whether an earlier attempt was followed by another because it got another signature, and not because its error is retryable. */
+  /** Whether one was followed by another because that got a new signature, and not because its error was retryable. */
   readonly wasSignedAnew: boolean;
 }
 

@@ -22,9 +22,6 @@ export type ReceiveSettings = Readonly<Required<ReceiveOptions>>;
  */
 export type HandlerSettings = ReturnType<typeof readHandlerOptions>;
 
-/** Stores a hint. If it rejects, the callback has to be redelivered. */
-export type StoreHint = (hint: CallbackHint) => Promise<void>;
-
 /**
  * The option with which a tracker receives callbacks by a handler of its client. A symbol of all realms, because a tracker
  * may come from another copy of this package than its client.
@@ -119,8 +116,11 @@ export function readHandlerOptions(options: HandlerOptions) {
     ...handlerDefaults,
     ...withoutUndefined(others),
     onEvent: onEvent as HandlerOptions['onEvent'],
-    /** Stores a hint in place of confirming it. Undefined but in the handler of a tracker. */
-    storeHint: store as StoreHint | undefined,
+    /**
+     * Stores a hint in place of confirming it. If it rejects, the callback has to be redelivered. Undefined but in the
+     * handler of a tracker.
+     */
+    storeHint: store as ((hint: CallbackHint) => Promise<void>) | undefined,
   };
 }
 

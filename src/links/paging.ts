@@ -21,7 +21,11 @@ export type FetchedPage = CallResult<DecodedPage>;
 
 /** The source of a list's pages. */
 export interface PageSource {
-  readonly firstPage: FirstPage;
+  /**
+   * Gives the option `wire.firstPage`. It is called only when a page is there, because a lazy client may not have started
+   * before.
+   */
+  readonly firstPage: () => 'auto' | 0 | 1;
   /** Fetches a page; the first page, if it is given no number. */
   readonly fetch: (page: number | undefined, options: CallOptions, repeater?: Repeater) => Promise<FetchedPage>;
 }
@@ -41,12 +45,6 @@ export interface PlacedPage {
 }
 
 /**
- * Gives the option `wire.firstPage`. It is called only when a page is there, because a lazy client may not have started
- * before.
- */
-export type FirstPage = () => 'auto' | 0 | 1;
-
-/**
  * Finds the place of a page in a walk, and the number of the next page.
  *
  * `page` is the requested number, or undefined for the first page. `after` is the previous page of the walk.
@@ -57,7 +55,7 @@ export type FirstPage = () => 'auto' | 0 | 1;
 export function placePage(
   fetched: FetchedPage,
   { page, after }: { readonly page: number | undefined; readonly after: Pick<PlacedPage, 'base' | 'seen'> | null },
-  firstPage: FirstPage,
+  firstPage: PageSource['firstPage'],
 ): PlacedPage {
   const { links, meta } = fetched.data;
   const option = firstPage();
