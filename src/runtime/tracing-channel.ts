@@ -9,7 +9,9 @@
 import { builtinModule } from './builtin-module.js';
 
 /** The channels. The full name of each channel begins with `hosted-client:`, for example `hosted-client:call`. */
-export type ChannelName = 'call' | 'wait' | 'callback' | 'delivery' | 'batch';
+export type ChannelName = (typeof channelNames)[number];
+
+const channelNames = ['call', 'wait', 'callback', 'delivery', 'batch'] as const;
 
 /** The channel of one step of a trace, as `node:diagnostics_channel` creates it. */
 interface Channel {
@@ -63,8 +65,7 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
     const isComplete = Object.hasOwn(Object.getPrototypeOf(channel), 'hasSubscribers');
     return isComplete ? channel : addSubscriberCheck(channel);
   };
-  const names: readonly ChannelName[] = ['call', 'wait', 'callback', 'delivery', 'batch'];
-  return Object.fromEntries(names.map((name) => [name, open(name)])) as Record<ChannelName, TracingChannel>;
+  return Object.fromEntries(channelNames.map((name) => [name, open(name)])) as Record<ChannelName, TracingChannel>;
 }
 
 // The tracing channels of Bun lack this property.
