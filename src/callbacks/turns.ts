@@ -52,6 +52,7 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
     const letsGo = new Promise<void>((resolve) => {
       letGo = resolve;
     });
+    const enter = () => queue.enter(job, hints, maxConfirmations);
     const begins = begin();
     const ends = begins.then(start).finally(() => {
       letGo();
@@ -71,10 +72,6 @@ export function createTurns<Result>(clock: WaitingClock, queue: RequestQueue, ma
         // If the turn fails before it begins, the next delivery takes another.
         turn.hasBegun = true;
       }
-    }
-
-    function enter(): Promise<void> {
-      return queue.enter(job, hints, maxConfirmations);
     }
 
     async function start(): Promise<Result> {
