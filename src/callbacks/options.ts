@@ -107,7 +107,7 @@ export function checkHint(hint: unknown): Pick<CallbackHint, 'userId' | 'jobId' 
 export function readHandlerOptions(options: HandlerOptions) {
   const { onEvent, ...others } = checkGiven(handlerOptions, options ?? {});
   const store: unknown = Object.hasOwn(Object(options), storeHint) ? Object(options)[storeHint] : undefined;
-  if (!isFunction(onEvent) && !isFunction(store)) {
+  if (typeof onEvent !== 'function' && typeof store !== 'function') {
     throw new HostedConfigError([{ path: 'onEvent', message: 'must be a function' }], { task: 'receive a callback' });
   }
   return {
@@ -128,8 +128,4 @@ function checkGiven<T extends object>(schema: z.ZodMiniType<T>, given: unknown, 
   const { data, issues } = check(schema, given);
   if (!data) throw new HostedValidationError(issues, { task });
   return data;
-}
-
-function isFunction(value: unknown): value is (...given: never[]) => unknown {
-  return typeof value === 'function';
 }
