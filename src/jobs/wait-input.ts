@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/client-errors.js';
-import type { HostedError, Issue } from '../errors/hosted-error.js';
+import type { HostedError } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
@@ -129,7 +129,7 @@ type PollOptions = { readonly [Name in Exclude<keyof CallOptions, 'signal'>]: Ca
 export function readWaitOptions(options: (WaitOptions & { concurrency?: number }) | null | undefined): WaitPlan {
   if (options === undefined || options === null) return defaults;
   const { data, issues } = check(waitOptions, options);
-  if (!data) throw createValidationError(issues);
+  if (!data) throw new HostedValidationError(issues, { operation: 'jobs.status' });
   const { timeoutMs, totalTimeoutMs, headers, imageLinks, history, ...others } = data;
   const plan: WaitPlan = {
     ...defaults,
@@ -140,13 +140,9 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
   const { minDelayMs, maxDelayMs } = plan;
   if (minDelayMs > maxDelayMs) {
     const message = `must be at most "maxDelayMs" (${maxDelayMs}), got ${minDelayMs}`;
-    throw createValidationError([{ path: 'minDelayMs', message }]);
+    throw new HostedValidationError([{ path: 'minDelayMs', message }], { operation: 'jobs.status' });
   }
   return plan;
-}
-
-function createValidationError(issues: readonly Issue[]): HostedValidationError {
-  return new HostedValidationError(issues, { operation: 'jobs.status' });
 }
 
 /**
