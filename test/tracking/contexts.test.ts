@@ -115,7 +115,9 @@ onOneDatabase((database) => {
 
   test('a job that the service does not know is polled ten times, also if its first polls overlap', async () => {
     const { world, forge } = await createAttack();
-    const trackers = await Promise.all([1, 2].map(() => world.open({ unknownJobs: 'track' })));
+    // All first polls are stored long before the tenth is due.
+    const options = { unknownJobs: 'track', backoffFactor: 2, maxDelayMs: 1_000 } as const;
+    const trackers = await Promise.all([1, 2].map(() => world.open(options)));
     const invented = { userId: 'invented', jobId: 'invented' };
     await trackers[0]?.receive(await forge(invented));
     const release = world.holdAfter(0);

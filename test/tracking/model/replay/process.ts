@@ -1,7 +1,7 @@
 // A process of the tracker, made of the real parts. Wherever one of them would use the database, the service or the
 // handler, it halts until a step lets it go on.
 
-import type { Context, StoredContext } from '../../../../src/tracking/context.ts';
+import type { Context } from '../../../../src/tracking/context.ts';
 import { createDeliveries } from '../../../../src/tracking/deliver/deliver.ts';
 import { createFollower } from '../../../../src/tracking/poll/follow.ts';
 import type { Health } from '../../../../src/tracking/poll/health.ts';
@@ -86,7 +86,7 @@ async function limit<T>(work: Promise<T>, what: string): Promise<T> {
 }
 
 /** Opens a process, which does not work yet. */
-export function openProcess(shared: StoredContext): Process {
+export function openProcess(shared: Context): Process {
   const { database } = shared;
   const halts = new Map<Place, Halt>();
   /** Each start is another life. */

@@ -5,7 +5,7 @@ import type { HostedClient } from 'hosted-client';
 import { type Completion, createTracker, type SqlPool } from 'hosted-client/tracking';
 import { expect, vi } from 'vitest';
 import { createPlatformClock } from '../../../../src/runtime/clock.ts';
-import { createContext, type StoredContext } from '../../../../src/tracking/context.ts';
+import { type Context, createContext } from '../../../../src/tracking/context.ts';
 import { createKey } from '../../../../src/tracking/keys.ts';
 import { readOptions } from '../../../../src/tracking/options.ts';
 import { openDatabase } from '../../../../src/tracking/places/database.ts';
@@ -88,7 +88,7 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
       statements: createStatements(settings),
       clock: { ...createPlatformClock(), elapsed },
     };
-    const context: StoredContext = { ...createContext({ ...parts, log() {} }, partnerId), ...parts, storage };
+    const context: Context = { ...createContext({ ...parts, log() {} }, partnerId), ...parts, storage };
     return { context, tracker: createWorkingTracker<number>(context) };
   };
   const trackers = new Map<string, ReturnType<typeof open>>();
