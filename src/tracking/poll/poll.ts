@@ -40,7 +40,7 @@ export interface Changes {
   readonly soon_ms: number | null;
   /** True if the poll has failed after the deadline. */
   readonly is_late: boolean;
-  /** 1 if this is the first response about a job that only callbacks have mentioned, and the job is not found. Else 0. */
+  /** How many polls have shown that the service does not know the job, before one of them was stored. */
   readonly first_answers: number;
 }
 

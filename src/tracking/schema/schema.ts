@@ -166,7 +166,7 @@ export async function openSchema(database: Database, settings: StoredSettings) {
     const text = `update ${quote(schema)}.fleet set environment = $1::text, partner_id = $3::text,
   rate = coalesce($2::double precision, rate)
 where environment is null`;
-    await database.run(text, [client.environment, settings.maxRequestsPerSecond, optionsOf(client).partnerId]);
+    await database.run(text, [client.environment, settings.maxRequestsPerSecond ?? null, optionsOf(client).partnerId]);
     found = (await readFleet(database, schema)) ?? found;
   }
   // With another partner id, the same two ids can name another person's job.
