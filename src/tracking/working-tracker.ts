@@ -133,9 +133,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   async function onCompletion(handler: (completion: Completion<C>) => void | Promise<void>): Promise<void> {
     const mayBegin = beginning === null && stopping === null;
     const message = typeof handler === 'function' ? 'must be given once, and before stop()' : 'must be a function';
-    if (typeof handler !== 'function' || !mayBegin) {
-      throw createBusyError(message);
-    }
+    if (typeof handler !== 'function' || !mayBegin) throw createBusyError(message);
     beginning = prepareWork().then(() => {
       work = begin(context, { handler, signal: ending.signal });
     });

@@ -129,10 +129,8 @@ export function createDeliveries<C extends Json>(context: Context, health: Healt
     if (now - warnedAt < warnMs) return;
     warnedAt = now;
     const what = code === null ? name : `${name}, ${code}`;
-    log(
-      'warn',
-      `a handler failed in attempt ${delivery.attempt} of ${settings.maxAttempts} (${what}): see stats().failing`,
-    );
+    const attempt = `attempt ${delivery.attempt} of ${settings.maxAttempts}`;
+    log('warn', `a handler failed in ${attempt} (${what}): see stats().failing`);
   }
 
   /** Counts a completion as one in hand until `work` has ended. */
