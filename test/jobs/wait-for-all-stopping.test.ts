@@ -42,52 +42,40 @@ test('a source that has ended is not told to', async () => {
   expect(calls).toEqual({ taken: 2, returned: 0 });
 });
 
-test('break while an async source is at work: what that does later sends nothing and leaves nothing asleep', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  let closed = false;
-  async function* slowly() {
-    try {
-      yield job('first', { completeAt: 0 });
-      yield job('second');
-      await clock.sleep?.(5_000);
-      yield job('third');
-    } finally {
-      closed = true;
+test.each([
+  ['goes on', true],
+  ['ends', false],
+])(
+  'break while an async source is at work that then %s sends nothing more and leaves nothing asleep',
+  async (...row) => {
+    const [, goesOn] = row;
+    const { client, clock, job, polls, asleep } = start();
+    let closed = false;
+    async function* slowly() {
+      try {
+        yield job('first', { completeAt: 0 });
+        yield job('second');
+        await clock.sleep?.(5_000);
+        if (goesOn) yield job('third');
+      } finally {
+        closed = true;
+      }
     }
-  }
 
-  for await (const _entry of client.jobs.waitForAll(slowly(), steady)) {
-    await clock.advance(0);
-    break;
-  }
-  const sent = polls.length;
-  await clock.advance(5_000);
+    for await (const _entry of client.jobs.waitForAll(slowly(), steady)) {
+      await clock.advance(0);
+      break;
+    }
+    const sent = polls.length;
+    await clock.advance(5_000);
 
-  expect(sent).toBe(2);
-  expect(polls).toHaveLength(sent);
-  expect(closed).toBe(true);
-  expect(asleep()).toBe(0);
-});
-
-test('break while an async source is at work that then ends leaves nothing asleep', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  async function* slowly() {
-    yield job('first', { completeAt: 0 });
-    yield job('second');
-    await clock.sleep?.(1_000);
-  }
-
-  for await (const _entry of client.jobs.waitForAll(slowly(), steady)) {
-    await clock.advance(0);
-    break;
-  }
-  const sent = polls.length;
-  await clock.advance(1_000);
-
-  expect(asleep()).toBe(0);
-  await clock.advance(3_600_000);
-  expect(polls).toHaveLength(sent);
-});
+    expect(sent).toBe(2);
+    expect(closed).toBe(true);
+    expect(asleep()).toBe(0);
+    await clock.advance(3_600_000);
+    expect(polls).toHaveLength(sent);
+  },
+);
 
 const ends: readonly [string, () => IteratorResult<JobRef> | Promise<IteratorResult<JobRef>>][] = [
   [
