@@ -38,6 +38,8 @@ async function misshapenAt(promise: Promise<unknown>): Promise<readonly string[]
   return error.issues.map(({ path }) => path);
 }
 
+const finalResult = { ...emptyResult, hostedJobId: '0000001897', jsonVersion: '1.0.0', isFinal: true };
+
 const fullStatus: JobStatus = {
   state: 'succeeded',
   complete: true,
@@ -46,12 +48,9 @@ const fullStatus: JobStatus = {
   code: '2302',
   message: null,
   result: {
-    ...emptyResult,
+    ...finalResult,
     resultText: 'Enroll User',
     resultType: 'SAIA',
-    hostedJobId: '0000001897',
-    jsonVersion: '1.0.0',
-    isFinal: true,
     isMachine: false,
     confidence: 99.99,
     partnerParams: { ...job, jobType: '4', linkId: null, extra: {} },
@@ -59,25 +58,19 @@ const fullStatus: JobStatus = {
   imageLinks: { selfieImage: selfieAddress, expiresAt: new Date('2026-01-02T04:00:00.000Z'), extra: {} },
   history: [
     {
-      ...emptyResult,
+      ...finalResult,
       resultCode: '0810',
       resultText: 'Enroll User',
       resultType: 'DIVA',
-      hostedJobId: '0000001897',
-      jsonVersion: '1.0.0',
-      isFinal: true,
       confidence: 99.99,
       partnerParams: { ...job, jobType: '4', linkId: null, extra: { branch: 'north' } },
       identity: null,
     },
     {
-      ...emptyResult,
+      ...finalResult,
       resultCode: '1012',
       resultText: 'ID Number Validated',
       resultType: 'ID Verification',
-      hostedJobId: '0000001897',
-      jsonVersion: '1.0.0',
-      isFinal: true,
       partnerParams: { ...job, jobType: '4', linkId: null, extra: {} },
       identity: {
         fullName: 'Ada Example',

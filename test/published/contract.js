@@ -393,13 +393,6 @@ contract('on the wire: a create that was read by a server that went away is not 
   expectLike(error, { code: 'connection', outcome: 'unknown', attempts: 1, retryable: false }, 'the error');
 });
 
-contract('on the wire: get is repeated after a reset', async (surroundings) => {
-  const { client } = onWire(surroundings, 'reset');
-  const error = await rejection(client.links.get('link-1'));
-  expectLike(error, HostedConnectionError);
-  expectLike(error, { outcome: 'unknown', attempts: 3, retryable: true }, 'the error');
-});
-
 contract('on the wire: a redirect is refused and not followed', async (surroundings) => {
   const { client, seen } = onWire(surroundings, 'redirect');
   const error = await rejection(client.links.create(newLink));
