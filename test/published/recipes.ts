@@ -216,7 +216,7 @@ async function queueOne(name: string, { cwd, env, service, queued }: QueueTrial)
   return whileServing(['serve.js', name], cwd, env, async (url, printed) => {
     const statuses = await deliverThree(service, url, { userId, jobId });
     const saysResult = () => printed.filter((line) => line.startsWith('the job is '));
-    for (let waited = 0; saysResult().length === 0 && waited < 30_000; waited += 50) await setTimeout(50);
+    for (let waited = 0; saysResult().length === 0 && waited < 300_000; waited += 50) await setTimeout(50);
     return expectJust(
       [accepted, [{ userId, jobId }], ['the job is succeeded']],
       [statuses, await queued(), saysResult()],

@@ -27,7 +27,8 @@ export async function whileServing<T>(
   child.stderr.on('data', (data: Buffer) => {
     complaints += data;
   });
-  const timer = globalThis.setTimeout(() => child.kill(), 60_000);
+  // However busy the machine is.
+  const timer = globalThis.setTimeout(() => child.kill(), 300_000);
   try {
     const url = await urlIn(lines);
     if (url === null) throw new Error(`It does not say where it listens: ${complaints}`);
