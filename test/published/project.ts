@@ -21,8 +21,6 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Beside the variables of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** After so long the command is ended, and has failed. Default five minutes. */
-  readonly timeoutMs?: number;
 }
 
 export interface Outcome {
@@ -33,9 +31,12 @@ export interface Outcome {
   readonly output: string;
 }
 
+/** After so long a command is ended, and has failed. */
+const timeoutMs = 300_000;
+
 /** Runs a command to its end; a failure is an outcome, never a rejection. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
-  const { cwd = workFolder, env, timeoutMs = 300_000 } = options;
+  const { cwd = workFolder, env } = options;
   const settings = {
     cwd,
     env: { ...ownEnvironment(), ...env },
