@@ -114,73 +114,30 @@ const env = {
   DATABASE_URL: 'postgresql://app:planted-password@127.0.0.1:1/planted-database',
 };
 
-test.each<[string, readonly string[], Env, number, string]>([
-  ['no database', ['stats'], { DATABASE_URL: '' }, 2, 'DATABASE_URL must be set, or give --folder'],
-  [
-    'no URL of a database',
-    ['stats'],
-    { DATABASE_URL: 'planted-password' },
-    2,
-    'DATABASE_URL must be a URL: postgresql:',
-  ],
-  [
-    'a file with Windows line ends',
-    ['stats'],
-    { DATABASE_URL: 'postgresql://app:planted-password@127.0.0.1:1/planted-database\r' },
-    2,
-    'DATABASE_URL must not contain a line end',
-  ],
-  [
-    'a database that is away',
-    ['stats'],
-    {},
-    4,
-    'the database did not respond, or responded with an error (ECONNREFUSED)',
-  ],
-  ['no partner', ['stats'], { HOSTED_PARTNER_ID: '' }, 2, '"HOSTED_PARTNER_ID" must be set'],
-  [
-    'a folder without a tracker',
-    ['stats', '--folder', tmpdir()],
-    {},
-    2,
-    '--folder must be a folder that a tracker has created',
-  ],
-  ['no schema', ['stats', '--schema', 'No; drop'], {}, 2, '--schema must be 1 to 40 lower-case letters'],
-  [
-    'no schema for its tables',
-    ['migrate', '--schema', 'No; drop'],
-    {},
-    2,
-    '--schema must be 1 to 40 lower-case letters',
-  ],
-  [
-    'a database for its tables that is away',
-    ['migrate'],
-    {},
-    4,
-    'did not respond, or responded with an error (ECONNREFUSED)',
-  ],
-  [
-    'no key',
-    ['retry'],
-    {},
-    2,
-    'KEY is missing: write "hosted-client tracking retry KEY" or "hosted-client tracking retry --all"',
-  ],
-  ['a key and --all', ['retry', 'x', '--all'], {}, 2, 'KEY and --all are given: give one of them'],
-  ['an empty key', ['retry', ''], {}, 2, 'KEY must not be empty'],
-  ['a limit of none', ['dead-letters', '--limit', '0'], {}, 2, '--limit must be an integer from 1 to 10000'],
-  [
-    'a URL as a flag',
-    ['stats', '--database-url', 'x'],
-    {},
-    2,
-    'Argument 3 is not a flag of hosted-client tracking stats: keys and URLs are read only from environment variables',
-  ],
-])('tracking is given %s, which is named, and nothing of its variables', async (_, args, variables, code, message) => {
-  const result = await command(['tracking', ...args], { env: { ...env, ...variables } });
+const windows = `${env.DATABASE_URL}\r`;
+const isAway = 'did not respond, or responded with an error (ECONNREFUSED)';
+const neither = 'KEY is missing: write "hosted-client tracking retry KEY" or "hosted-client tracking retry --all"';
+const noFlag = 'is not a flag of hosted-client tracking stats: keys and URLs are read only from environment variables';
 
-  expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: '' });
+test.each<[string, readonly string[], string, { readonly code?: number; readonly variables?: Env }?]>([
+  ['no database', ['stats'], 'DATABASE_URL must be set, or give --folder', { variables: { DATABASE_URL: '' } }],
+  ['no URL', ['stats'], 'DATABASE_URL must be a URL: postgresql:', { variables: { DATABASE_URL: 'planted-password' } }],
+  ['a line end', ['stats'], 'DATABASE_URL must not contain a line end', { variables: { DATABASE_URL: windows } }],
+  ['a database that is away', ['stats'], `the database ${isAway}`, { code: 4 }],
+  ['no partner', ['stats'], '"HOSTED_PARTNER_ID" must be set', { variables: { HOSTED_PARTNER_ID: '' } }],
+  ['no folder', ['stats', '--folder', tmpdir()], '--folder must be a folder that a tracker has created'],
+  ['no schema', ['stats', '--schema', 'No; drop'], '--schema must be 1 to 40 lower-case letters'],
+  ['no schema for its tables', ['migrate', '--schema', 'No; drop'], '--schema must be 1 to 40 lower-case letters'],
+  ['a database for its tables that is away', ['migrate'], isAway, { code: 4 }],
+  ['no key', ['retry'], neither],
+  ['a key and --all', ['retry', 'x', '--all'], 'KEY and --all are given: give one of them'],
+  ['an empty key', ['retry', ''], 'KEY must not be empty'],
+  ['a limit of none', ['dead-letters', '--limit', '0'], '--limit must be an integer from 1 to 10000'],
+  ['a URL as a flag', ['stats', '--database-url', 'x'], `Argument 3 ${noFlag}`],
+])('tracking is given %s, which is named, and nothing of its variables', async (_, args, message, given) => {
+  const result = await command(['tracking', ...args], { env: { ...env, ...given?.variables } });
+
+  expect({ code: result.code, stdout: result.stdout }).toEqual({ code: given?.code ?? 2, stdout: '' });
   expect(result.stderr).toContain(message);
   expect(result.stderr).not.toMatch(/planted|a key/);
 });

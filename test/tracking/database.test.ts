@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { endAbandoned } from '../../src/tracking/places/pool-sql.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, startCluster } from './databases.ts';
-import { collect, createWorld, isIdle, openTracker, startWorker, takeConnection, until } from './world.ts';
+import { createWorld, isIdle, openTracker, startWorker, takeConnection, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('a schema may have a name that SQL uses itself', async () => {
@@ -84,30 +84,6 @@ describe('on a PostgreSQL of its own', { tags: ['postgresql'] }, () => {
     pools.push(pool);
     return pool;
   }
-
-  test.each(['repeatable read', 'serializable'])('works where transactions are %s by default', async (level) => {
-    const world = createWorld(cluster);
-    const pool = () => createPool(`-c default_transaction_isolation=${level.replace(' ', '\\ ')}`);
-    const trackers: Awaited<ReturnType<typeof world.open>>[] = [];
-    for (let n = 0; n < 3; n++) trackers.push(await world.open({ pool: pool(), minDelayMs: 10, maxDelayMs: 20 }));
-    const { completions, handler } = collect();
-    for (const tracker of trackers) await tracker.onCompletion(handler);
-    const jobs = Array.from({ length: 200 }, () => world.service.jobs.start());
-
-    await Promise.all(jobs.map((job, n) => trackers[n % 3]?.track({ ...job, context: n })));
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
-    const statuses = await Promise.all(
-      jobs.map(async (job, n) => {
-        const handle = trackers[n % 3]?.handler() ?? (() => Promise.reject());
-        return (await world.service.jobs.deliverCallback(job, { to: handle })).status;
-      }),
-    );
-
-    expect(statuses.filter((status) => status !== 200)).toEqual([]);
-    await until(async () => (await trackers[0]?.stats())?.handingOver === 0 && completions.length >= 200);
-    expect(new Set(completions.map(({ key }) => key)).size).toBe(200);
-    expect(world.lines.filter((line) => line.startsWith('warn'))).toEqual([]);
-  });
 
   test("a transaction of the tracker is bounded, and the caller's own is not touched", async () => {
     const world = createWorld(cluster);

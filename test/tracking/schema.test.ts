@@ -2,6 +2,7 @@ import process from 'node:process';
 import { migrateTracking } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
+import { createRole } from '../support/postgresql-places.ts';
 import { createWorld, openTracker, startWorker, takeConnection, until } from './world.ts';
 
 onEachDatabase((database) => {
@@ -53,17 +54,16 @@ onEachDatabase((database) => {
   if (database.name === 'PostgreSQL')
     test('rights of an ordinary role are enough', async () => {
       const world = createWorld(database);
-      const databaseName = new URL(database.connectionString ?? '').pathname.slice(1);
-      await database.pool.query(`create role plain_${world.schema} login`);
-      await database.pool.query(`grant create on database ${databaseName} to plain_${world.schema}`);
-      const connectionString = database.connectionString?.replace('tracker@', `plain_${world.schema}@`) ?? '';
+      const owner = { pool: database.pool, connectionString: database.connectionString ?? '' };
+      const connectionString = await createRole(owner, `plain_${world.schema}`);
       const options = { connectionString, pool: undefined as never };
       const { tracker, completions } = await startWorker(world, options);
       const job = world.completeJob('approved');
       await tracker.track(job);
       await until(() => completions.length === 1);
 
-      await database.pool.query(`revoke create on database ${databaseName} from plain_${world.schema}`);
+      const name = new URL(connectionString).pathname.slice(1);
+      await database.pool.query(`revoke create on database ${name} from plain_${world.schema}`);
       await world.open(options);
       const schema = `${world.schema}_x`;
       await expect(world.open({ ...options, schema })).rejects.toMatchObject({ reason: 'not_migrated' });

@@ -1,14 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import process from 'node:process';
-import { createTracker } from 'hosted-client/tracking';
 import { expect, onTestFinished, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, startCluster } from './databases.ts';
-import { collect, collectFrom, createWorld, openTracker, until } from './world.ts';
+import { collect, createWorld, openTracker, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('stop() aborts the signal of a handler that takes longer, whose completion is handed over again', async () => {
@@ -67,37 +60,3 @@ test('a database that goes away stops polls and makes handler() respond with 503
   expect(effects).toContain('warn hosted-client: tracking: no job is polled');
   expect(effects).toEqual([...new Set(effects)]);
 });
-
-test('a folder keeps jobs over restarts and kills, and refuses a second process', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tracked-'));
-  onTestFinished(() => {
-    rmSync(folder, { recursive: true, force: true });
-    rmSync(`${folder}.lock`, { force: true });
-  });
-  const { client, service } = createWorld({ pool: {} } as never);
-  const options = { client, folder, minDelayMs: 40, maxDelayMs: 80, maxRequestsPerSecond: 1_000 };
-  const first = await createTracker(options);
-  const job = service.jobs.start();
-  await first.track({ ...job, context: 'kept' });
-  await expect(createTracker(options)).rejects.toMatchObject({ name: 'HostedStorageError', reason: 'locked' });
-  await first.stop();
-
-  // Another process has it, and is killed.
-  const script = `
-    const { DatabaseSync } = require('node:sqlite');
-    new DatabaseSync(process.argv[1] + '.lock').exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    console.log('locked');
-    setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['-e', script, folder], { stdio: ['ignore', 'pipe', 'ignore'] });
-  await once(child.stdout, 'data');
-  await expect(createTracker(options)).rejects.toMatchObject({ reason: 'locked' });
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-
-  const second = await createTracker(options);
-  service.jobs.complete(job, 'approved');
-  const completions = await collectFrom(second);
-  await until(() => completions.length === 1);
-  expect(completions[0]).toMatchObject({ job, context: 'kept' });
-  await second.stop();
-}, 120_000);
