@@ -1,13 +1,11 @@
 // What a caller sees when the network or the service fails on real sockets, through the platform's own fetch.
 
-import { setTimeout as after } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import {
   HostedClient,
   type HostedClientOptions,
   HostedConnectionError,
   HostedResponseError,
-  HostedServerError,
   HostedTimeoutError,
 } from 'hosted-client';
 import { expect, onTestFinished, test } from 'vitest';
@@ -235,43 +233,6 @@ test.concurrent.each(operations)(
   },
 );
 
-// Responses that are accepted -------------------------------------------------
-
-const accepted: readonly [string, Answer][] = [
-  [
-    'in gzip',
-    ({ socket }, op) => socket.write(whole(200, gzipSync(good(op)), { ...json, 'content-encoding': 'gzip' })),
-  ],
-  [
-    'that ends with its connection',
-    ({ socket }, op) => socket.end(`${head(200, { ...json, connection: 'close' })}${good(op)}`),
-  ],
-  [
-    'a byte at a time',
-    async ({ socket }, op) => {
-      for (const byte of whole(200, good(op))) {
-        socket.setNoDelay().write(Buffer.of(byte));
-        await after(0);
-      }
-    },
-  ],
-];
-
-test.concurrent.each(
-  accepted.flatMap(([what, answer]) =>
-    operations.map((operation) => ({ name: operation.name, what, answer, operation })),
-  ),
-)('$name accepts a response $what', async ({ operation, answer }) => {
-  const server = await serving((exchange) => answer(exchange, operation));
-  const { client } = clientAt(server.origin);
-
-  const { data, response } = await operation.call(client).withResponse();
-
-  expect(data).toBeDefined();
-  expect(response).toMatchObject({ status: 200, attempts: 1 });
-  expect(server.requests).toHaveLength(1);
-});
-
 // Large bodies --------------------------------------------------------------
 
 const letters = Buffer.alloc(64 * 1024, 'a');
@@ -301,25 +262,6 @@ test.each(framings.flatMap((framing) => operations.map((operation) => ({ name: o
     for (const bytes of written) expect(bytes).toBeLessThan(25 * megabyte);
   },
 );
-
-test.each(operations)('$name reads no more than the beginning of a 503 of 50 MB', async (operation) => {
-  const pouring: Promise<number>[] = [];
-  const server = await serving(({ socket }) => {
-    socket.write(head(503, { ...json, 'content-length': 50 * megabyte }));
-    pouring.push(pour(socket, letters, 50 * megabyte));
-  });
-  const { client } = clientAt(server.origin);
-
-  const error = await rejection(operation.call(client), HostedServerError);
-  await server.quiet();
-
-  const attempts = operation.repeatable ? 3 : 1;
-  expect(error).toMatchObject({ status: 503, outcome: 'refused', attempts });
-  expect(error.rawBody().length).toBeLessThanOrEqual(64 * 1024);
-  const written = await Promise.all(pouring);
-  expect(written).toHaveLength(attempts);
-  for (const bytes of written) expect(bytes).toBeLessThan(20 * megabyte);
-});
 
 // Redirects -----------------------------------------------------------------
 
