@@ -103,7 +103,7 @@ onOneDatabase((database) => {
     await tracker.onCompletion(handler);
     const isProven = `select 1 from TRACKED where job_id = '${job.jobId}' and is_proven`;
     await until(async () => (await world.rows(isProven)).length === 1);
-    world.fail(fault, job);
+    world.fail(fault, (_, body) => body.includes(job.jobId));
     await world.rows(`update TRACKED set due = now(), deadline = now() - interval '2 days', late_polls = 10,
       late_since = now() - interval '25 hours', last_error = ${lastError === null ? 'null' : `'${lastError}'`}
       where job_id = '${job.jobId}'`);

@@ -10,6 +10,7 @@ type World = ReturnType<typeof createWorld>;
 
 const serverError: MockFault = { kind: 'status', status: 503 };
 const notFound: MockFault = { kind: 'status', status: 404 };
+const isAboutLinks = (url: string) => url.includes('_links');
 
 /** Every job and link is due, and its deadline was two days ago. So many polls have failed since, for so many hours. */
 async function makeLate(
@@ -102,7 +103,7 @@ onOneDatabase((database) => {
     const broken = world.service.jobs.start();
     await tracker.track(broken);
     await makeLate(world, 10, { error: 'server' });
-    world.fail(serverError, broken);
+    world.fail(serverError, (_, body) => body.includes(broken.jobId));
     await tracker.onCompletion(handler);
 
     await until(async () => ((await tracker.get(broken))?.polls ?? 0) >= 3);
@@ -159,7 +160,7 @@ onOneDatabase((database) => {
     world.completeJob('approved', refId);
     await tracker.trackLink(refId, { context: 'mine' });
     await makeLate(world, 10);
-    world.failLinks(serverError);
+    world.fail(serverError, isAboutLinks);
     await tracker.onCompletion(handler);
 
     await until(async () => (await world.rows(`select 1 from TRACKED where polls >= 3 and state = 1`)).length === 1);
@@ -175,7 +176,7 @@ onOneDatabase((database) => {
     const { refId } = await world.client.links.create(newLink);
     await tracker.trackLink(refId);
     await makeLate(world, 0);
-    world.failLinks(notFound);
+    world.fail(notFound, isAboutLinks);
     await tracker.onCompletion(() => {});
 
     await until(async () => (await world.rows('select 1 from TRACKED where polls >= 4')).length === 1);

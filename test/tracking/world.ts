@@ -93,16 +93,9 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
     },
     /** The service, with what is wrong with it. */
     fetch: ask,
-    /** What is wrong with every response from now on; of one job alone, where it is given; null for nothing. */
-    fail(fault: MockFault | null, only?: JobRef) {
-      state.fault = fault;
-      state.isHit = (_, body) => only === undefined || body.includes(only.jobId);
-    },
-    /** What is wrong with the next responses, of which only some are hit. */
-    failSome(fault: MockFault, isHit: readonly boolean[]) {
-      const next = [...isHit];
-      state.fault = fault;
-      state.isHit = () => next.shift() ?? false;
+    /** What is wrong with every response from now on, or with those that are hit; null for nothing. */
+    fail(fault: MockFault | null, isHit: (url: string, body: string) => boolean = () => true) {
+      Object.assign(state, { fault, isHit });
     },
     /** Changes what the service responds from now on; null for nothing. */
     rewrite(rewrite: Rewrite | null) {
@@ -113,11 +106,6 @@ export function createServiceWorld(clientOptions: Partial<HostedClientOptions> =
       const { apiKey = '', partnerId } = service.sandbox.clientOptions;
       const timestamp = new Date(atMs).toISOString();
       return { timestamp, sec_key: sign(timestamp, apiKey, partnerId) };
-    },
-    /** What is wrong with the responses about links alone. */
-    failLinks(fault: MockFault) {
-      state.fault = fault;
-      state.isHit = (url) => url.includes('_links');
     },
     /** Lets so many more requests through; the others wait until the function that it gives is called. */
     holdAfter(requests: number): () => void {
