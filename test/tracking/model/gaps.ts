@@ -44,12 +44,6 @@ interface State {
   polls: (Poll | null)[];
 }
 
-const protections = [
-  'two polls must show a missing job',
-  'a report is larger than the last one',
-  'the jobs of a tracked link are not removed',
-] as const;
-
 export const gapPromises = {
   twice:
     'If two consecutive polls show that the link counts more finished jobs than callbacks have mentioned, the handler receives a completion with the outcome `unheard`.',
@@ -59,19 +53,19 @@ export const gapPromises = {
 } as const;
 
 /** A protection that a promise needs: without it, the model breaks the promise. */
-export const gapsNeed: readonly [promise: keyof typeof gapPromises, without: (typeof protections)[number]][] = [
+export const gapsNeed = [
   ['twice', 'two polls must show a missing job'],
   ['grows', 'a report is larger than the last one'],
   ['stays', 'a report is larger than the last one'],
   ['kept', 'the jobs of a tracked link are not removed'],
-];
+] as const satisfies readonly (readonly [promise: keyof typeof gapPromises, without: string])[];
 
 const isMissing = (job: Job) => job.isFinished && !job.isMentioned;
 const once = (happens: boolean): readonly Case[] => (happens ? [[]] : []);
 const both = [0, 1] as const;
 
 /** Creates the model, without a protection if one is named. */
-export function createGapModel(without: (typeof protections)[number] | null): Model<State> {
+export function createGapModel(without: (typeof gapsNeed)[number][1] | null): Model<State> {
   const eachJob = ({ jobs }: State, happens: (job: Job) => boolean) =>
     jobs.flatMap((job, index) => (happens(job) ? [[index]] : []));
   const eachPoll = ({ polls }: State, found: Poll['found']) =>

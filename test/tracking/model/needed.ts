@@ -2,7 +2,7 @@
 
 import { explore } from './explore.ts';
 import { createModel } from './model.ts';
-import { type Protection, type Settings, settings } from './settings.ts';
+import { type Settings, settings } from './settings.ts';
 
 /** The promises of the model, which are sentences of the documentation. */
 export const promises = {
@@ -34,7 +34,7 @@ export const promises = {
 } as const;
 
 /** A protection that a promise needs, and a setting in which the promise breaks without it. */
-export const needed: readonly [promise: keyof typeof promises, without: Protection, setting: string][] = [
+export const needed = [
   ['oneCompletion', 'only followed jobs end', 'links'],
   ['oneCompletion', 'a job expires only after its deadline', 'deadlines'],
   ['oneCompletion', 'a claim sets the date of the next poll', 'crashes'],
@@ -76,7 +76,10 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['changes', 'a callback is remembered while a handler runs', 'verdicts'],
   ['notBegun', 'a handler that did not begin gives its revision back', 'verdicts'],
   ['order', 'another version must be signed later', 'verdicts'],
-];
+] as const satisfies readonly (readonly [promise: keyof typeof promises, without: string, setting: string])[];
+
+/** What keeps a promise. A test takes each one out of the model, and the model breaks the promise. */
+export type Protection = (typeof needed)[number][1];
 
 /** The setting of a name. */
 export function settingOf(name: string): Settings {
@@ -86,7 +89,7 @@ export function settingOf(name: string): Settings {
 }
 
 /** Explores the model without a protection, for one promise alone. */
-export function exploreWithout([promise, without, name]: (typeof needed)[number]) {
+export function exploreWithout([promise, without, name]: readonly [keyof typeof promises, Protection, string]) {
   const model = createModel({ ...settingOf(name), without });
   return explore({ ...model, promises: model.promises.filter((one) => one.name === promises[promise]) });
 }

@@ -143,8 +143,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         const process = processAt(state, at);
         const { poll } = process;
         process.poll = null;
-        const isSame = poll?.revision === row.revision || without === 'a further end compares the revisions';
-        if (!poll || (row.state !== 'done' && row.state !== 'dead') || !isSame) return;
+        if (!poll || (row.state !== 'done' && row.state !== 'dead') || poll.revision !== row.revision) return;
         row.stateBefore = row.state;
         startEnd(state, without !== 'each end has an id of its own');
         row.hasDate = false;

@@ -1,45 +1,6 @@
 // The settings of the model: what may happen in it, and which protections it lacks.
 
-/** What keeps a promise. A test takes each one out of the model, and the model breaks the promise. */
-export const protections = [
-  'track() changes no job that has ended',
-  'the first track() counts',
-  'forget() removes no dead letter',
-  'a claim sets the date of the next poll',
-  'a callback follows no job that has ended',
-  'a poll of the link follows missed jobs',
-  'only followed jobs end',
-  'only jobs of the polled link end',
-  'a job expires only after its deadline',
-  'an error after the deadline must last',
-  'an error after the deadline must stay the same',
-  'an error counts only while other requests succeed',
-  'a job that only callbacks mentioned is given up',
-  'the link of the verified status counts',
-  'each end has an id of its own',
-  'a lease ends',
-  'the status is fetched before each delivery',
-  'the key is made from both ids',
-  'a success compares the ends',
-  'begin compares the leases',
-  'an attempt is stored before its handler begins',
-  'only a completion that is handed over begins',
-  'nothing begins after the last attempt',
-  'a late success takes a dead letter back',
-  'a success after the time of the handler is stored',
-  'a process that stops takes no new work',
-  'stop() waits for running handlers',
-  'only the delivery that has the lease follows or buries',
-  'a compared poll ends a job of the verified link',
-  'a status that names no link proves none',
-  'a link that is tracked later gives its context',
-  'a callback is remembered while a handler runs',
-  'a further end compares the revisions',
-  'another version must be signed later',
-  'a handler that did not begin gives its revision back',
-] as const;
-
-export type Protection = (typeof protections)[number];
+import type { Protection } from './needed.ts';
 
 /** What may happen in one exploration. */
 export interface Settings {

@@ -1,7 +1,7 @@
 // The steps that several actions of the model share.
 
 import type { Case } from './explore.ts';
-import type { Protection } from './settings.ts';
+import type { Protection } from './needed.ts';
 import type { Delivery, Process, State } from './state.ts';
 
 /** The cases of an action that either happens in one way or does not happen. */
