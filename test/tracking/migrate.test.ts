@@ -31,7 +31,9 @@ onEachDatabase((database) => {
     const { schema, ...world } = createWorld(database);
     const { pool } = database;
 
-    for (const script of (await migrateTracking({ pool, schema })).sql) await pool.query(script);
+    const { sql } = await migrateTracking({ pool, schema });
+    expect(sql).toEqual([expect.stringMatching(/^begin;\nset local lock_timeout = 2000;\n/)]);
+    for (const script of sql) await pool.query(script);
 
     expect((await migrateTracking({ pool, schema })).sql).toEqual([]);
     const { tracker, completions } = await startWorker(world, { migrate: false });
