@@ -3,6 +3,7 @@
 
 import type { JobRef } from 'hosted-client';
 import type { MockFault } from 'hosted-client/testing';
+import type { Completion } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, newLink, openAttack, startWorker, until } from './world.ts';
@@ -57,6 +58,24 @@ onOneDatabase((database) => {
     await until(() => completions.some((completion) => completion.job?.jobId === job.jobId));
     const completion = completions.find((one) => one.job?.jobId === job.jobId);
     expect(completion).toMatchObject({ context: 'of this person', linkRefId: victim.refId });
+  });
+
+  test('a further completion has no link if the first one had none, although its status names one', async () => {
+    const { world, victim, callbackOf } = await createAttack();
+    const { tracker, completions } = await startWorker(world);
+    await tracker.trackLink(victim.refId, { context: 'of this person' });
+    const job = world.completeJob('rejected', victim.refId);
+    world.rewrite((body) => JSON.parse(JSON.stringify(body).replaceAll(`"link_id":"${victim.refId}"`, '"link_id":""')));
+    await tracker.receive(await callbackOf(job));
+    await until(async () => (await tracker.get(job))?.state === 'done');
+
+    world.rewrite(null);
+    world.service.jobs.complete(job, 'approved');
+    await tracker.receive(await callbackOf(job));
+
+    const isFurther = ({ revision }: Completion) => revision === 2;
+    await until(() => completions.some(isFurther));
+    expect(completions.find(isFurther)).toMatchObject({ job, context: null, linkRefId: null });
   });
 
   test('a status that names a link which its job has lost since is stored, and proves nothing', async () => {
