@@ -176,7 +176,9 @@ onOneDatabase((database) => {
 
 /** What a worker takes, and what it stores of a look. */
 function createWorker(world: World, { pool }: OpenedDatabase) {
-  const statements = createStatements(readOptions({ client: world.client, pool, schema: world.schema }));
+  // What was taken is not due again before `wait`, however slow the machine is.
+  const waits = { minDelayMs: 3_600_000, maxDelayMs: 3_600_000 };
+  const statements = createStatements(readOptions({ client: world.client, pool, schema: world.schema, ...waits }));
   async function takeBatch(most: number): Promise<readonly string[]> {
     await world.rows(`update FLEET set rate = ${most * 10}, tokens = ${most}, refilled_at = clock_timestamp()`);
     const { rows } = await pool.query(statements.claim, [most, true]);
