@@ -108,6 +108,8 @@ onEachDatabase((database) => {
       await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline, step)
       select gen_random_uuid(), 0, 1, 'user', 'job-' || n, now() + n * interval '0.3 second', now() + interval '1 day', 30
       from generate_series(1, 3000) n`);
+      const followed = { state: '1', due: "now() + interval '1 second'", deadline: "now() + interval '1 day'" };
+      await world.insertMentioned(10, 'mentioned', followed);
       await world.rows(`insert into TRACKED (key, kind, state, outcome, ended_at, end_id, deliver_at, lease_id)
       select gen_random_uuid(), 2, 2, 3, now(), gen_random_uuid(), now() + n * interval '1 second',
         case when n % 2 = 0 then gen_random_uuid() end from generate_series(1, 80) n`);
