@@ -4,7 +4,15 @@ import { inspect } from 'node:util';
 import { type HostedClientOptions, HostedResponseError, type JobStatus } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { versionOf } from '../../src/jobs/version.js';
-import { emptyResult, job, jobInSampleSpelling, jobInTableSpelling, selfieAddress } from '../fixtures/records.js';
+import {
+  emptyResult,
+  fullEntry,
+  fullResult,
+  job,
+  jobInSampleSpelling,
+  jobInTableSpelling,
+  selfieAddress,
+} from '../fixtures/records.js';
 import { clientOf, now, type Reply, rejection, sign, signed } from '../support/fake-fetch.js';
 
 const wireJob = { user_id: job.userId, job_id: job.jobId };
@@ -38,8 +46,6 @@ async function misshapenAt(promise: Promise<unknown>): Promise<readonly string[]
   return error.issues.map(({ path }) => path);
 }
 
-const finalResult = { ...emptyResult, hostedJobId: '0000001897', jsonVersion: '1.0.0', isFinal: true };
-
 const fullStatus: JobStatus = {
   state: 'succeeded',
   complete: true,
@@ -47,41 +53,9 @@ const fullStatus: JobStatus = {
   ...job,
   code: '2302',
   message: null,
-  result: {
-    ...finalResult,
-    resultText: 'Enroll User',
-    resultType: 'SAIA',
-    isMachine: false,
-    confidence: 99.99,
-    partnerParams: { ...job, jobType: '4', linkId: null, extra: {} },
-  },
+  result: fullResult,
   imageLinks: { selfieImage: selfieAddress, expiresAt: new Date('2026-01-02T04:00:00.000Z'), extra: {} },
-  history: [
-    {
-      ...finalResult,
-      resultCode: '0810',
-      resultText: 'Enroll User',
-      resultType: 'DIVA',
-      confidence: 99.99,
-      partnerParams: { ...job, jobType: '4', linkId: null, extra: { branch: 'north' } },
-      identity: null,
-    },
-    {
-      ...finalResult,
-      resultCode: '1012',
-      resultText: 'ID Number Validated',
-      resultType: 'ID Verification',
-      partnerParams: { ...job, jobType: '4', linkId: null, extra: {} },
-      identity: {
-        fullName: 'Ada Example',
-        dateOfBirth: '1990-01-01',
-        idNumber: '00012345',
-        idType: 'PASSPORT',
-        country: 'NG',
-        expirationDate: 'Not Available',
-      },
-    },
-  ],
+  history: [{ ...fullResult, identity: null }, fullEntry],
   signedAt: new Date(now),
 };
 
