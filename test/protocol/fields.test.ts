@@ -1,8 +1,8 @@
-/** The tables of fields, held against the pages that describe the protocol, and against each other. */
+/** The tables of fields, held against the pages that describe the protocol, the fixtures and the mock. */
 
 import { readFileSync } from 'node:fs';
+import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { toFlag } from '../../src/cli/arguments.js';
 import {
   identityFields,
   imageLinksFields,
@@ -12,12 +12,17 @@ import {
 } from '../../src/jobs/fields.js';
 import { linkFields, sentFields } from '../../src/links/fields.js';
 import { type Fields, propertiesOf } from '../../src/protocol/fields.js';
-import { linkInSampleSpelling, linkInTableSpelling } from '../fixtures/records.js';
+import {
+  jobInSampleSpelling,
+  jobInTableSpelling,
+  linkInSampleSpelling,
+  linkInTableSpelling,
+} from '../fixtures/records.js';
 import { description } from '../support/api-description.js';
+import { partnerOf, stillClock, wireJob } from '../testing/partner.js';
 
 const protocol = readFileSync('docs/protocol.md', 'utf8');
 const moving = readFileSync('docs/moving.md', 'utf8');
-const commands = readFileSync('docs/cli.md', 'utf8');
 
 const namesOf = (...tables: readonly Fields[]) => [...propertiesOf(...tables).keys()];
 const quoted = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
@@ -31,6 +36,8 @@ const rowsOf = (heading: string) =>
 const missingIn = (names: readonly string[], known: readonly string[]) => names.filter((name) => !known.includes(name));
 
 const results = namesOf(resultFields, identityFields, partnerParamsFields, imageLinksFields);
+const every = [...namesOf(linkFields, statusFields), ...results];
+const isWritten = (name: string, records: readonly object[]) => JSON.stringify(records).includes(`"${name}":`);
 const signing = ['partner_id', 'timestamp', 'sec_key', 'signature'];
 
 test('docs/protocol.md has a row for each field of the tables', () => {
@@ -101,22 +108,30 @@ test('docs/moving.md names the property of each field', () => {
   expect(fields.filter(([field, name]) => !isNamed(field, name) && !inStatus.includes(field))).toEqual([]);
 });
 
-test('docs/cli.md names the flag of each field that callers send', () => {
-  const [row = ''] = commands.match(/^\| `links create` .*$/m) ?? [];
-  const flags = [...row.matchAll(/`--([a-z-]+)/g)].map(([, flag = '']) => flag);
+test('both spellings of the fixtures have every field, but for those of which one is enough', () => {
+  const others = ['link', 'link_id', 'user_id', 'user_ids', 'job_id', 'disabled_at'];
 
-  expect(
-    missingIn(
-      sentFields.map(({ name }) => toFlag(name)),
-      flags,
-    ),
-  ).toEqual([]);
+  for (const records of [
+    [linkInTableSpelling, jobInTableSpelling],
+    [linkInSampleSpelling, jobInSampleSpelling],
+  ]) {
+    expect(every.filter((name) => !isWritten(name, records) && !others.includes(name))).toEqual([]);
+  }
 });
 
-test('both spellings of the fixtures have every field of a link, but for those of which one is enough', () => {
-  const others = ['link', 'link_id', 'user_id', 'user_ids', 'disabled_at'];
+test('the mock writes every field, in one spelling or another', async () => {
+  const service = createMockService({ spelling: 'random', clock: stillClock });
+  const partner = partnerOf(service);
+  const { body: created } = await partner.create();
+  const job = service.sandbox.jobs.start({ linkRefId: created.ref_id });
+  service.sandbox.jobs.report(job, { resultCode: '1012', resultText: 'Read', resultType: 'ID Verification' });
+  service.sandbox.jobs.complete(job, 'approved');
 
-  for (const record of [linkInTableSpelling, linkInSampleSpelling]) {
-    expect(missingIn(namesOf(linkFields), [...Object.keys(record), ...others])).toEqual([]);
+  const bodies: object[] = [created];
+  for (let round = 0; round < 30; round++) {
+    const status = await partner.status({ ...wireJob(job), history: true, image_links: true });
+    bodies.push(status.body, (await partner.get(created.ref_id)).body);
   }
+
+  expect(every.filter((name) => !isWritten(name, bodies))).toEqual([]);
 });
