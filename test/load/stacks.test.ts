@@ -2,6 +2,7 @@
 // kind of error. `npm run check:runtimes` runs the same on other versions of Node, and on Deno.
 
 import { expect, test } from 'vitest';
+import { routes } from '../../src/protocol/routes.js';
 
 interface Result {
   readonly name: string;
@@ -18,4 +19,6 @@ test("every error of every call has the caller's function in its stack", async (
 
   expect(results.filter(({ problem }) => problem !== null)).toEqual([]);
   expect(results.length).toBeGreaterThan(3_000);
+  const isCalled = (operation: string) => results.some(({ name }) => name.includes(operation));
+  expect(Object.keys(routes).filter((operation) => !isCalled(operation))).toEqual([]);
 }, 60_000);
