@@ -62,7 +62,7 @@ function writeState(job: StoredJob, spelling: JobSpelling): object {
 function writeFinalResult(job: StoredJob, result: StoredResult, spelling: JobSpelling): object {
   return {
     ...writeResult(result, job, spelling),
-    PartnerParams: writePartnerParams(job, spelling.spell<string | number>('1', 1)),
+    PartnerParams: { ...writeIds(job), job_type: spelling.spell<string | number>('1', 1) },
     IsMachineResult: spelling.spell<string | boolean>('true', 'true', true),
   };
 }
@@ -72,7 +72,8 @@ export function writeEntry(job: StoredJob, result: StoredResult, spelling: JobSp
   return {
     ...writeResult(result, job, spelling),
     PartnerParams: {
-      ...writePartnerParams(job, spelling.spell<string | number>('1', '1', 1)),
+      ...writeIds(job),
+      job_type: spelling.spell<string | number>('1', '1', 1),
       ...(job.linkRefId !== null && { link_id: job.linkRefId }),
     },
     ...(result.type === 'ID Verification' && { ...identity, ...writeIdType(job) }),
@@ -110,10 +111,6 @@ function writeResult(result: StoredResult, job: StoredJob, { brand, spell }: Job
       Human_Review_Compare: 'Passed',
     }),
   };
-}
-
-function writePartnerParams({ userId, jobId }: StoredJob, jobType: string | number): object {
-  return { user_id: userId, job_id: jobId, job_type: jobType };
 }
 
 function writeIds({ userId, jobId }: StoredJob): object {
