@@ -12,7 +12,7 @@ import { addConsole, type ConsoleSettings } from './console.js';
 import { createControls } from './controls.js';
 import { addLinkPages, findLogoOrigin, respondAs } from './link-routes.js';
 import { consoleScript } from './pages/console-script.js';
-import { followScript } from './pages/follow.js';
+import { followScript } from './pages/follow-script.js';
 import { renderPage } from './pages/layout.js';
 import { NotFoundPage, ProblemPage } from './pages/link-page.js';
 import { icon, style } from './pages/style.js';

@@ -11,7 +11,7 @@ import type { Command } from '../command.js';
 import { type Context, exitCodes } from '../context.js';
 import { RefusedError, UnreachableError } from '../failures.js';
 import { writeFacts, writeJsonLine } from '../output.js';
-import { readIssues, readJob } from './sandbox-answer.js';
+import { readIssues, readJob } from './sandbox-response.js';
 
 export const playCommand: Command = {
   name: 'play',
