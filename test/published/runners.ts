@@ -7,13 +7,16 @@ import { type Check, endsWell, printsJust } from './check.ts';
 import type { Consumer } from './consumer.ts';
 import { makeProject, mustRun, nodes, root, run, toolPath, writeFiles } from './project.ts';
 
+/** No test of a runner ends because the machine is busy. */
+const patiently = '--testTimeout=300000';
+
 export function runnerChecks({ folder, modules }: Consumer, tarball: string): readonly Check[] {
   return [
     {
       name: 'vitest runs examples/test-your-code.test.ts',
       look: async () => {
         const cwd = await copyExample(folder, 'vitest', 'test-your-code.test.ts');
-        return endsWell(process.execPath, [join(folder, 'node_modules/vitest/vitest.mjs'), 'run'], { cwd });
+        return endsWell(process.execPath, [join(folder, 'node_modules/vitest/vitest.mjs'), 'run', patiently], { cwd });
       },
     },
     {
@@ -23,6 +26,7 @@ export function runnerChecks({ folder, modules }: Consumer, tarball: string): re
         const args = [
           '--experimental-vm-modules',
           toolPath('jest/bin/jest.js'),
+          patiently,
           '--rootDir',
           cwd,
           '--cacheDirectory',
@@ -38,7 +42,7 @@ export function runnerChecks({ folder, modules }: Consumer, tarball: string): re
       look: async () => {
         const cwd = await copyExample(folder, 'jest-swc', 'test-under-jest.js', 'test-under-jest.test.js');
         await writeFiles(cwd, { 'package.json': '{}', 'jest.config.json': JSON.stringify(swcConfig) });
-        return endsWell(process.execPath, [toolPath('jest/bin/jest.js'), '--rootDir', cwd], { cwd });
+        return endsWell(process.execPath, [toolPath('jest/bin/jest.js'), patiently, '--rootDir', cwd], { cwd });
       },
     },
     {
@@ -106,7 +110,9 @@ const nestCompiler = {
 function jestChecks(consumer: string, tarball: string): readonly Check[] {
   const program = join(root, 'test/published/consumers/under-jest.js');
   const runIn = (cwd: string, node: string, ...flags: string[]) =>
-    endsWell(node, [...flags, toolPath('jest/bin/jest.js'), '--cacheDirectory', join(cwd, '.jest')], { cwd });
+    endsWell(node, [...flags, toolPath('jest/bin/jest.js'), patiently, '--cacheDirectory', join(cwd, '.jest')], {
+      cwd,
+    });
   const makeNest = async (name: string, jest: object) => {
     const cwd = join(consumer, name);
     await writeFiles(cwd, {
@@ -179,7 +185,7 @@ function clockChecks(modules: string): readonly Check[] {
           'jest.config.json': JSON.stringify({ projects }),
           'clock.test.js': `${test}test('clock', async () => expect(await waitOnTestClock()).toBe('succeeded'));`,
         });
-        return endsWell(nodes['24'], ['--experimental-vm-modules', toolPath('jest/bin/jest.js')], { cwd });
+        return endsWell(nodes['24'], ['--experimental-vm-modules', toolPath('jest/bin/jest.js'), patiently], { cwd });
       },
     },
   ];
