@@ -5,7 +5,6 @@
  */
 
 import { onceItSucceeds, type StartClient } from '../call/call.js';
-import { addCallerFrames } from '../errors/caller-frames.js';
 import type { Telemetry } from '../events.js';
 import type { JobStatus } from '../jobs/types.js';
 import type { CallOptions } from '../options.js';
@@ -147,11 +146,7 @@ export function createCallbacks(start: StartClient, unstarted: Telemetry): Callb
     async receive(body, options) {
       const { client } = open();
       const settings = readReceiveOptions(options);
-      try {
-        return (await readHint(body, settings, client)).hint;
-      } catch (error) {
-        throw addCallerFrames(error);
-      }
+      return (await readHint(body, settings, client)).hint;
     },
     async confirm(hint, options) {
       const checked = checkHint(hint);
