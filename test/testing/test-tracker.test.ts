@@ -235,6 +235,23 @@ test.each(['work()', 'stop()'])('a handler that runs when %s ends the work has 2
   await ended;
 });
 
+test('a job of a link is missing only if two polls in a row show it', async () => {
+  const { clock, service, jobs, tracker } = createKit();
+  service.links.seed(1);
+  const [link] = service.links.all() as readonly { readonly ref_id: string }[];
+  const refId = link?.ref_id ?? '';
+  jobs.complete(jobs.start({ linkRefId: refId }), 'approved');
+  const outcomes: string[] = [];
+  await tracker.onCompletion(({ outcome }) => void outcomes.push(outcome));
+
+  await tracker.trackLink(refId);
+  await tracker.drain();
+  expect(outcomes).toEqual([]);
+
+  await clock.advance(10_000);
+  expect(outcomes).toEqual(['unheard']);
+});
+
 test('a job that several slow polls find completed ends once', async () => {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

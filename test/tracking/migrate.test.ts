@@ -35,6 +35,7 @@ onEachDatabase((database) => {
     expect(sql).toEqual([expect.stringMatching(/^begin;\nset local lock_timeout = 2000;\n/)]);
     for (const script of sql) await pool.query(script);
 
+    expect(await world.rows('select rate from FLEET')).toEqual([{ rate: 10 }]);
     expect((await migrateTracking({ pool, schema })).sql).toEqual([]);
     const { tracker, completions } = await startWorker(world, { migrate: false });
     await tracker.track(world.completeJob('approved'));

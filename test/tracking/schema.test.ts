@@ -78,12 +78,15 @@ onEachDatabase((database) => {
     const jobs = [1, 2, 3].map(() => world.service.jobs.start());
     const [done, dead, pending] = jobs;
     for (const job of jobs.slice(0, 2)) world.service.jobs.complete(job, 'approved');
-    await tracker.track(jobs);
+    const ofLink = world.completeJob('approved');
+    await tracker.trackLink('tracked');
+    await tracker.track([{ ...ofLink, linkRefId: 'tracked' }, ...jobs]);
     const first = await world.open({ retentionMs: 1, maxAttempts: 1 });
     await first.onCompletion(({ job }) => {
       if (job?.jobId === dead?.jobId) throw new Error('no');
     });
-    await until(async () => (await tracker.get(done as never))?.state === 'done' && (await tracker.stats()).dead === 1);
+    const isDone = async (job: unknown) => (await tracker.get(job as never))?.state === 'done';
+    await until(async () => (await isDone(done)) && (await isDone(ofLink)) && (await tracker.stats()).dead === 1);
     await first.stop();
 
     await world.rows("update FLEET set kept_at = now() - interval '1 hour'");
@@ -93,6 +96,7 @@ onEachDatabase((database) => {
     await until(async () => (await tracker.get(done as never)) === null);
     expect(await tracker.get(dead as never)).toMatchObject({ state: 'dead' });
     expect(await tracker.get(pending as never)).toMatchObject({ state: 'tracking' });
+    expect(await isDone(ofLink)).toBe(true);
   });
 
   test('nothing of a person or of a process is stored', async () => {
