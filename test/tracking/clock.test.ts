@@ -2,6 +2,8 @@
 // moves all stored dates the other way.
 
 import { expect, test } from 'vitest';
+import { readOptions } from '../../src/tracking/options.ts';
+import { createStatements } from '../../src/tracking/statements.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, collectFrom, createWorld, openTracker, until } from './world.ts';
 
@@ -122,6 +124,17 @@ onEachDatabase((database) => {
       await until(async () => (await tooLong()).length === 0);
     },
   );
+
+  test('no process takes the lease of another, which is longer than its own, for one of a clock that went back', async () => {
+    const { world, tracker } = await openTracker(createWorld(database), { handlerTimeoutMs: hour });
+    await tracker.track(world.completeJob('approved'));
+    await tracker.onCompletion(() => new Promise(() => {}));
+    await until(async () => (await world.rows('select 1 from TRACKED where lease_id is not null')).length === 1);
+
+    const other = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
+
+    expect(await world.rows(other.pullDeliveries)).toEqual([]);
+  });
 
   test('a clock that goes forward, and back again, loses nothing', async () => {
     const { world, tracker } = await openTracker(createWorld(database), { minDelayMs: 5_000, maxDelayMs: 900_000 });

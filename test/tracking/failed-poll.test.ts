@@ -84,6 +84,23 @@ onOneDatabase((database) => {
     expect((await tracker.stats()).problem).toBe(null);
   });
 
+  test('a job whose own error has lasted for a day does not expire at the second failed poll', async () => {
+    const waits = { minDelayMs: 3_600_000, maxDelayMs: 3_600_000 };
+    const { world, tracker } = await openTracker(createWorld(database), waits);
+    const { completions, handler } = collect();
+    const job = { userId: 'nobody', jobId: 'nothing' };
+    await tracker.track([world.service.jobs.start(), job]);
+    await tracker.onCompletion(handler);
+    await until(async () => (await tracker.get(job))?.lastError === 'not_found');
+    await until(async () => (await world.rows('select 1 from TRACKED where polls = 1')).length === 2);
+
+    await makeLate(world, 1, { only: job });
+    await tracker.track(world.service.jobs.start());
+
+    await until(async () => (await world.rows('select 1 from TRACKED where late_polls = 2')).length === 1);
+    expect(completions).toEqual([]);
+  });
+
   test('a job that is pending again after its deadline expires at once', async () => {
     const { world, tracker, completions, handler } = await open();
     const job = world.service.jobs.start();
