@@ -96,26 +96,17 @@ onOneDatabase((database) => {
 
   test('a handler that has resolved is not called again because the database is away when it ends', async () => {
     const world = createWorld(database);
-    let isAway = false;
-    let refused = 0;
-    const refuse = async () => {
-      refused += 1;
-      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    };
-    const pool: SqlPool = {
-      query: (text, values) => (isAway ? refuse() : database.pool.query(text, values)),
-      connect: () => (isAway ? refuse() : database.pool.connect()),
-    };
-    const tracker = await world.open({ pool });
+    const line = world.createLine();
+    const tracker = await world.open({ pool: line.pool });
     const { completions, handler } = collect(() => {
-      isAway = true;
+      line.isCut = true;
     });
     await tracker.onCompletion(handler);
     const job = world.completeJob('approved');
     await tracker.track(job);
-    await until(() => completions.length === 1 && refused > 2);
+    await until(() => completions.length === 1 && line.refused > 2);
 
-    isAway = false;
+    line.isCut = false;
 
     await until(async () => (await tracker.get(job))?.state === 'done');
     expect(completions).toHaveLength(1);

@@ -26,10 +26,10 @@ onEachDatabase((database) => {
 
   /** A worker whose process dies in its first handler. */
   async function die(world: World, options: Parameters<World['open']>[0] = {}): Promise<void> {
-    const connection = world.cut();
-    const worker = await openWorker(world, { ...options, pool: connection.pool });
+    const line = world.createLine();
+    const worker = await openWorker(world, { ...options, pool: line.pool });
     await until(() => worker.completions.length === 1, 'the first handler');
-    connection.cut();
+    line.isCut = true;
     await worker.tracker.stop({ timeoutMs: 0 });
   }
 

@@ -76,24 +76,15 @@ onOneDatabase((database) => {
 
   test('retry() shows nothing of the database where it cannot be used', async () => {
     const { world } = await createDeadLetters(1);
-    const pool = {
-      query: () => Promise.reject(Object.assign(new Error('Test Person'), { detail: 'Test Person' })),
-      connect: () => Promise.reject(new Error('Test Person')),
-    };
-    let isAway = false;
-    const away = await world.open({
-      pool: {
-        query: (text, values) => (isAway ? pool.query() : world.pool.query(text, values)),
-        connect: () => (isAway ? pool.connect() : world.pool.connect()),
-      },
-    });
-    isAway = true;
+    const line = world.createLine(Object.assign(new Error('Test Person'), { code: '', detail: 'Test Person' }));
+    const away = await world.open({ pool: line.pool });
+    line.isCut = true;
 
     const error = await away.retry('all').catch((thrown) => thrown);
 
     expect(error).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable' });
     expect(`${error} ${JSON.stringify(error)} ${error.cause}`).not.toContain('Person');
-    isAway = false;
+    line.isCut = false;
     expect(await away.retry('all')).toBe(1);
   });
 });

@@ -1,3 +1,4 @@
+import type { HostedEvent } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { letOthersRun } from '../../src/tracking/pause.ts';
@@ -102,6 +103,22 @@ onOneDatabase((database) => {
 
     expect(second).toBe(first);
     expect(live).not.toBe(first);
+  });
+
+  test('handler() reports the status that it responds with when a callback could not be stored', async () => {
+    const events: HostedEvent[] = [];
+    const world = createWorld(database, { onEvent: (event) => void events.push(event) });
+    const line = world.createLine();
+    const tracker = await world.open({ pool: line.pool });
+    line.isCut = true;
+
+    const response = await world.service.jobs.deliverCallback(world.completeJob('approved'), { to: tracker.handler() });
+
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'callback', result: 'failed', status: 503, reason: 'storage' }),
+    );
   });
 
   test('a schema is of one partner and of one environment', async () => {

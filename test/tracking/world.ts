@@ -196,20 +196,18 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
     pool: database.pool,
     /** A tracker with short waits. */
     open,
-    /** A pool to the same database, and what cuts it off: from then on, every statement fails. */
-    cut() {
-      let isCut = false;
-      const refuse = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+    /** A pool to the same database. While it is cut off, every statement is refused with this error. */
+    createLine(error = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) {
+      const line = { isCut: false, refused: 0 };
+      const refuse = async () => {
+        line.refused += 1;
+        throw error;
+      };
       const pool: SqlPool = {
-        query: (text, values) => (isCut ? refuse() : database.pool.query(text, values)),
-        connect: () => (isCut ? refuse() : database.pool.connect()),
+        query: (text, values) => (line.isCut ? refuse() : database.pool.query(text, values)),
+        connect: () => (line.isCut ? refuse() : database.pool.connect()),
       };
-      return {
-        pool,
-        cut() {
-          isCut = true;
-        },
-      };
+      return Object.assign(line, { pool });
     },
     /** Hands over in vain what is completed, until so many completions are dead letters. */
     async bury(count: number): Promise<void> {
