@@ -1,9 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
-import { readOptions } from '../../src/tracking/options.ts';
 import { letOthersRun } from '../../src/tracking/pause.ts';
-import { createStatements } from '../../src/tracking/statements.ts';
 import { deferred } from '../support/fake-fetch.js';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, openTracker, until } from './world.ts';
@@ -43,9 +41,7 @@ onOneDatabase((database) => {
     const [key, end_id, lease_id] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
     await world.rows(`insert into TRACKED (key, kind, state, outcome, revision, attempts, end_id, lease_id, deliver_at)
       values ('${key}', 0, 2, 2, 1, 1, '${end_id}', '${lease_id}', now() + interval '1 hour')`);
-    const { storeProgress } = createStatements(
-      readOptions({ ...world.options, pool: world.pool, schema: world.schema }),
-    );
+    const { storeProgress } = world.statements();
     const keys = JSON.stringify([key]);
     const done = JSON.stringify([{ key, end_id, revision: 1 }]);
     const begins = JSON.stringify([{ key, lease_id, attempt: 2, revision: 1, end_key: key }]);

@@ -2,8 +2,6 @@
 
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { readOptions } from '../../src/tracking/options.ts';
-import { createStatements } from '../../src/tracking/statements.ts';
 import { type OpenedDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { createWorld, openTracker } from './world.ts';
 
@@ -177,8 +175,7 @@ onOneDatabase((database) => {
 /** What a worker takes, and what it stores of a look. */
 function createWorker(world: World, { pool }: OpenedDatabase) {
   // What was taken is not due again before `wait`, however slow the machine is.
-  const waits = { minDelayMs: 3_600_000, maxDelayMs: 3_600_000 };
-  const statements = createStatements(readOptions({ client: world.client, pool, schema: world.schema, ...waits }));
+  const statements = world.statements({ minDelayMs: 3_600_000, maxDelayMs: 3_600_000 });
   async function takeBatch(most: number): Promise<readonly string[]> {
     await world.rows(`update FLEET set rate = ${most * 10}, tokens = ${most}, refilled_at = clock_timestamp()`);
     const { rows } = await pool.query(statements.claim, [most, true]);

@@ -2,9 +2,7 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readOptions } from '../../src/tracking/options.ts';
 import { mark } from '../../src/tracking/sql.ts';
-import { createStatements } from '../../src/tracking/statements.ts';
 import { type Cluster, startCluster } from './databases.ts';
 import { collect, createWorld, takeConnection, until, wrapPool } from './world.ts';
 
@@ -17,9 +15,11 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
 
   /** The function that counts the blocks that a statement reads. */
   function createGauge(world: ReturnType<typeof createWorld>) {
-    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
     return async (name: 'claim' | 'deliver', values: unknown[]): Promise<number> => {
-      const plan = await world.pool.query(`explain (analyze, buffers, format json) ${statements[name]}`, values);
+      const plan = await world.pool.query(
+        `explain (analyze, buffers, format json) ${world.statements()[name]}`,
+        values,
+      );
       const [first] = plan.rows as { 'QUERY PLAN': { Plan: Record<string, number> }[] }[];
       const blocks = first?.['QUERY PLAN'][0]?.Plan ?? {};
       return Number(blocks['Shared Hit Blocks']) + Number(blocks['Shared Read Blocks']);
@@ -74,7 +74,6 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     const world = createWorld(cluster);
     await world.open();
     const blocksOf = createGauge(world);
-    const statements = createStatements(readOptions({ client: world.client, pool: world.pool, schema: world.schema }));
     const reader = await takeConnection(cluster.pool);
     await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, due, deadline)
       select gen_random_uuid(), 0, 1, 'user', 'job', now(), now() + interval '1 day' from generate_series(1, 10)`);
@@ -93,7 +92,7 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
         `do $$ begin for n in 1..600 loop update ${world.schema}.fleet set tokens = tokens + 1; commit; end loop; end $$`,
       );
       await world.rows("update FLEET set kept_at = now() - interval '2 minutes'");
-      expect(await world.rows(statements.keepHouse)).toHaveLength(1);
+      expect(await world.rows(world.statements().keepHouse)).toHaveLength(1);
     }
     const after = await measure();
 
@@ -108,9 +107,7 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
     async (_, columns) => {
       const world = createWorld(cluster);
       const tracker = await world.open();
-      const statements = createStatements(
-        readOptions({ client: world.client, pool: world.pool, schema: world.schema }),
-      );
+      const statements = world.statements();
       await world.rows(
         "update FLEET set due_floor = now() - interval '1 minute', mentioned_floor = now() - interval '1 minute'",
       );
@@ -143,9 +140,7 @@ describe('with a transaction open elsewhere', { tags: ['postgresql'] }, () => {
       const job = world.completeJob('approved');
       const [key = ''] = await tracker.track(job);
       await world.rows(`update TRACKED set state = 0`);
-      const statements = createStatements(
-        readOptions({ client: world.client, pool: world.pool, schema: world.schema }),
-      );
+      const statements = world.statements();
       const silent = new pg.Client({ connectionString: cluster.connectionString });
       silent.on('error', () => {});
       onTestFinished(() => silent.end());

@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { readOptions } from '../../src/tracking/options.ts';
-import { createStatements } from '../../src/tracking/statements.ts';
 import { openDatabase } from './databases.ts';
 import { createWorld } from './world.ts';
 
@@ -25,7 +23,7 @@ test('no statement of the loops reads the whole table, where the planner takes e
   await world.rows('vacuum analyze TRACKED');
   await world.rows("update TRACKED set due = now() + interval '1 day' where due is not null");
 
-  const statements = createStatements(readOptions({ client: world.client, pool: database.pool, schema: world.schema }));
+  const statements = world.statements();
   const [first] = await world.rows('select key, end_id from TRACKED where state = 2 limit 1');
   const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
   const key = String(first?.key);

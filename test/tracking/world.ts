@@ -12,6 +12,8 @@ import {
   type TrackerOptions,
 } from 'hosted-client/tracking';
 import { onTestFinished, vi } from 'vitest';
+import { readOptions } from '../../src/tracking/options.ts';
+import { createStatements } from '../../src/tracking/statements.ts';
 import { sign } from '../support/fake-fetch.ts';
 import type { Database } from './databases.ts';
 
@@ -196,6 +198,9 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
     pool: database.pool,
     /** A tracker with short waits. */
     open,
+    /** The statements of a tracker with the usual waits, or with given ones. */
+    statements: (given: Pick<TrackerOptions, 'minDelayMs' | 'maxDelayMs'> = {}) =>
+      createStatements(readOptions({ client: world.client, pool: database.pool, schema, ...given })),
     /** A pool to the same database. While it is cut off, every statement is refused with this error. */
     createLine(error = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) {
       const line = { isCut: false, refused: 0 };
