@@ -21,7 +21,7 @@ export const tags = needed.map(({ name, missing }) => ({ name, skip: missing !==
 
 const kit = ['test/{cli,opentelemetry,sandbox,testing}/**/*.test.ts', 'examples/**/*.test.ts'];
 const tracking = ['test/tracking/**/*.test.ts'];
-const load = ['test/{browser,load}/**/*.test.ts'];
+const slow = ['test/{browser,slow}/**/*.test.ts'];
 
 export default defineConfig({
   resolve: { alias },
@@ -44,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'core',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...kit, ...tracking, ...load],
+          exclude: [...configDefaults.exclude, ...kit, ...tracking, ...slow],
           pool: 'threads',
           isolate: false,
           // A test that `failWhenClockIsIdle` has given up keeps its place among those that may run at once.
@@ -55,7 +55,7 @@ export default defineConfig({
       { extends: true, test: { name: 'kit', include: kit, pool: 'forks', isolate: false } },
       // Databases, browsers and floods that share the machine may take long.
       { extends: true, test: { name: 'tracking', include: tracking, testTimeout: 300_000 } },
-      { extends: true, test: { name: 'load', include: load, testTimeout: 300_000 } },
+      { extends: true, test: { name: 'slow', include: slow, testTimeout: 300_000 } },
     ],
   },
 });

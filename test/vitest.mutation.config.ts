@@ -4,7 +4,7 @@ import { alias, tags } from './vitest.config.js';
 
 /**
  * The tests that judge a mutant: not those that read the source as text, or prove other things on real sockets. Most of
- * those of `load/` take so long that each mutant that survives would take a minute.
+ * those of `slow/` take so long that each mutant that survives would take a minute.
  */
 export default defineConfig({
   plugins: [keptThread],
@@ -18,10 +18,10 @@ export default defineConfig({
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
       'test/node/{lambda,node}-handler.test.ts',
-      'test/load/{long-lists,properties-spellings}.test.ts',
+      'test/slow/{long-lists,properties-spellings}.test.ts',
       'test/testing/{callbacks,clock,jobs,service,web-crypto}.test.ts',
       'test/from-env.test.ts',
-      'test/project/{aborts,iterations,mistakes}.test.ts',
+      'test/{aborts,iterations,mistakes}.test.ts',
     ],
     setupFiles: ['test/support/given-random.ts'],
   },

@@ -1,6 +1,6 @@
 /**
  * Makes very many calls in one process, and measures what the process keeps afterwards. Successes, faults, aborts
- * and waits take turns, in memory and over loopback. `test/load/leaks.test.ts` runs a short soak.
+ * and waits take turns, in memory and over loopback. `test/slow/leaks.test.ts` runs a short soak.
  */
 
 import { getEventListeners } from 'node:events';

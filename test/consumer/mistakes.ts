@@ -1,5 +1,5 @@
 /**
- * Thirty mistakes that people make, each on the line below its name. `test/load/refused-types.test.ts` compiles
+ * Thirty mistakes that people make, each on the line below its name. `test/slow/refused-types.test.ts` compiles
  * this file and holds what the compiler says of each; two of them no type can refuse.
  */
 

@@ -1,4 +1,4 @@
-// The caller's frames in the stacks of errors: what is captured anew, and what stays as it is. `test/load/stacks.test.ts` has
+// The caller's frames in the stacks of errors: what is captured anew, and what stays as it is. `test/slow/stacks.test.ts` has
 // every method with every kind of error.
 
 import { HostedApiError, HostedNotFoundError } from 'hosted-client';

@@ -5,7 +5,7 @@ import { postgresReplayGuard } from 'hosted-client/tracking';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testGuard } from '../callbacks/guard-contract.ts';
-import { completedJob } from '../published/service.ts';
+import { completedJob } from '../dist/service.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { randomFrom } from '../support/random.ts';
 import { openDatabase } from './databases.ts';

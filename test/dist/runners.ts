@@ -108,7 +108,7 @@ const nestCompiler = {
 };
 
 function jestChecks(consumer: string, tarball: string): readonly Check[] {
-  const program = join(root, 'test/published/consumers/under-jest.js');
+  const program = join(root, 'test/dist/consumers/under-jest.js');
   const runIn = (cwd: string, node: string, ...flags: string[]) =>
     endsWell(node, [...flags, toolPath('jest/bin/jest.js'), patiently, '--cacheDirectory', join(cwd, '.jest')], {
       cwd,

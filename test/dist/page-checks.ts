@@ -84,11 +84,11 @@ const programs: Readonly<Record<string, readonly Program[]>> = {
 const notRun: Readonly<Record<string, string>> = {
   'README.md: npm ci && npm run demo': 'is for a clone, where the gate runs it',
   'README.md: npm ci && npm test': 'is for a clone, where the gate runs it',
-  'docs/sandbox.md: at=http://127.0.0.1:4085': 'needs openssl; test/load/sandbox-examples.test.ts runs it',
+  'docs/sandbox.md: at=http://127.0.0.1:4085': 'needs openssl; test/slow/sandbox-examples.test.ts runs it',
   'docs/sandbox.md: npx hosted-client sandbox --host 0.0.0.0':
     'opens a port to the network; the tests of the sandbox do it',
   'docs/observability.md: hosted-client-rules.yml':
-    'is for Prometheus; test/load/alert-rules.test.ts evaluates it, and check:alerts with promtool',
+    'is for Prometheus; test/slow/alert-rules.test.ts evaluates it, and check:alerts with promtool',
   'docs/recipes.md: lib/hosted.ts': 'is for Next, which check:frameworks builds each night',
   'docs/recipes.md: app/api/callbacks/route.ts': 'is for Next, which check:frameworks builds each night',
   'docs/recipes.md: hono-on-workers.ts': 'needs workerd, where check:runtimes runs it; it compiles',

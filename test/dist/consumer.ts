@@ -65,13 +65,13 @@ function lockedIn(folder: string): readonly Locked[] {
 }
 
 const programs = {
-  'call.ts': 'test/published/consumers/call.ts',
-  'call-under-msw.ts': 'test/published/consumers/call-under-msw.ts',
-  'every-entry.ts': 'test/published/consumers/every-entry.ts',
-  'call-sandbox.ts': 'test/published/consumers/call-sandbox.ts',
-  'advance.js': 'test/published/consumers/advance.js',
-  'await-import.ts': 'test/published/consumers/await-import.ts',
-  'identity.cjs': 'test/published/consumers/identity.cjs',
+  'call.ts': 'test/dist/consumers/call.ts',
+  'call-under-msw.ts': 'test/dist/consumers/call-under-msw.ts',
+  'every-entry.ts': 'test/dist/consumers/every-entry.ts',
+  'call-sandbox.ts': 'test/dist/consumers/call-sandbox.ts',
+  'advance.js': 'test/dist/consumers/advance.js',
+  'await-import.ts': 'test/dist/consumers/await-import.ts',
+  'identity.cjs': 'test/dist/consumers/identity.cjs',
   'strict.ts': 'test/consumer/strict.ts',
   'accepted.ts': 'test/consumer/accepted.ts',
   'declared.ts': 'test/consumer/declared.ts',

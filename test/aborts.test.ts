@@ -3,9 +3,9 @@
 import { getEventListeners } from 'node:events';
 import { type HostedClient, HostedConnectionError, HostedTimeoutError, type WaitOptions } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
-import { deferred, operations, rejection } from '../support/fake-fetch.js';
-import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { abortables, type Doing, drain, iterables, job, start, steady, untilAborted } from './stoppable.js';
+import { deferred, operations, rejection } from './support/fake-fetch.js';
+import { abortables, type Doing, drain, iterables, job, start, steady, untilAborted } from './support/stoppable.js';
+import { failOnStrayRejections } from './support/stray-rejections.js';
 
 failOnStrayRejections();
 

@@ -1,6 +1,6 @@
 /**
  * What the pages promise who comes from npm: the order and length of README.md, links that lead to files of the
- * package, and blocks of code that are whole files with a name, or parts of examples. `test/published/readme.ts` runs
+ * package, and blocks of code that are whole files with a name, or parts of examples. `test/dist/readme.ts` runs
  * the README.
  */
 

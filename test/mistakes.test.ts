@@ -14,8 +14,8 @@ import { createMockService } from 'hosted-client/testing';
 import ts from 'typescript';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import { createAuthority, createServerCertificate } from '../support/certificates.js';
-import { rejection, thrownBy } from '../support/fake-fetch.js';
+import { createAuthority, createServerCertificate } from './support/certificates.js';
+import { rejection, thrownBy } from './support/fake-fetch.js';
 
 const secrets = {
   key: 'planted-key-0a1b2c',
@@ -431,7 +431,7 @@ function compileErrors(file: string, options: ts.CompilerOptions): readonly stri
   try {
     const installed = join(folder, 'node_modules/hosted-client');
     mkdirSync(join(installed, 'dist'), { recursive: true });
-    writeFileSync(join(installed, 'package.json'), readFileSync(new URL('../../package.json', import.meta.url)));
+    writeFileSync(join(installed, 'package.json'), readFileSync(new URL('../package.json', import.meta.url)));
     writeFileSync(join(installed, 'dist/index.d.ts'), 'export declare class HostedClient {}');
     const path = join(folder, file);
     writeFileSync(path, `import { HostedClient } from 'hosted-client';\nexport const client = HostedClient;`);

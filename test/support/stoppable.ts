@@ -4,9 +4,9 @@ import { getEventListeners } from 'node:events';
 import { HostedClient, type HostedEvent } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { expect } from 'vitest';
-import { createCountingClock } from '../support/counting-clock.js';
-import { now, operations, optionsOf, signed } from '../support/fake-fetch.js';
-import { createImmediateSigner } from '../support/immediate-signer.js';
+import { createCountingClock } from './counting-clock.js';
+import { now, operations, optionsOf, signed } from './fake-fetch.js';
+import { createImmediateSigner } from './immediate-signer.js';
 
 export const job = { userId: 'user-1', jobId: 'job-1' };
 export const jobs = ['complete', 'job-1'].map((jobId) => ({ userId: 'user-1', jobId }));

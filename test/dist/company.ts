@@ -13,7 +13,7 @@ const files = ['package.json', 'package-lock.json', 'send-letters.mjs'];
 /** Installs the application and the tarball; gives the folder. */
 export async function makeCompany(tarball: string): Promise<string> {
   const cwd = await makeProject('company');
-  for (const file of files) await copyFile(join(root, 'test/published/company', file), join(cwd, file));
+  for (const file of files) await copyFile(join(root, 'test/dist/company', file), join(cwd, file));
   await mustRun('npm', ['ci', '--loglevel=error'], { cwd });
   await install(cwd, [tarball, ...['@opentelemetry/api', 'msw'].map(tested)]);
   return cwd;

@@ -58,7 +58,7 @@ function checkOf(name: Name): Check {
 /** Installs the app of a folder and the tarball; gives where it is. */
 async function makeApp(name: Name, files: Files): Promise<string> {
   const cwd = await makeProject(name);
-  await cp(join(root, 'test/published/frameworks', name), cwd, { recursive: true });
+  await cp(join(root, 'test/dist/frameworks', name), cwd, { recursive: true });
   await writeFiles(cwd, files);
   await mustRun('npm', ['ci', '--loglevel=error'], { cwd });
   await install(cwd, [tarball]);

@@ -85,7 +85,7 @@ test('every example is run', () => {
   // By `npm run demo`, by the test runner itself, and against the packed package. What is written by hand has mistakes.
   const elsewhere = /^by-hand\/|^demo\.ts$|\.(?:test|spec)\.ts$|^test-under-|^recipes\/(?:cron\.ts$|next\/)/;
   const files = sources().filter((file) => !elsewhere.test(file));
-  const otherTests = ['test/project', 'test/load', 'test/opentelemetry', 'test/tracking']
+  const otherTests = ['test/docs', 'test/slow', 'test/opentelemetry', 'test/tracking']
     .flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`))
     .filter((file) => file.endsWith('.test.ts') && !file.endsWith('/examples.test.ts'))
     .map((file) => readFileSync(file, 'utf8'))

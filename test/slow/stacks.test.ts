@@ -10,7 +10,7 @@ interface Result {
   readonly stack: string;
 }
 
-const { runStacks } = (await import(new URL('../published/stacks.js', import.meta.url).href)) as {
+const { runStacks } = (await import(new URL('../dist/stacks.js', import.meta.url).href)) as {
   runStacks: () => Promise<readonly Result[]>;
 };
 

@@ -2,9 +2,9 @@
 
 import type { HostedClient } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { rejection } from '../support/fake-fetch.js';
-import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { type Doing, iterables, type Options, start, untilAborted } from './stoppable.js';
+import { rejection } from './support/fake-fetch.js';
+import { type Doing, iterables, type Options, start, untilAborted } from './support/stoppable.js';
+import { failOnStrayRejections } from './support/stray-rejections.js';
 
 failOnStrayRejections();
 

@@ -104,7 +104,7 @@ async function askDoctor(cwd: string, port: string): Promise<string | null> {
 }
 
 async function doWithoutMsw(cwd: string): Promise<string | null> {
-  await copyFile(join(root, 'test/published/consumers/call.ts'), join(cwd, 'call.mts'));
+  await copyFile(join(root, 'test/dist/consumers/call.ts'), join(cwd, 'call.mts'));
   return printsJust(printed.call, process.execPath, ['call.mts'], { cwd });
 }
 

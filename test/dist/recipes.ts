@@ -123,7 +123,7 @@ async function followRecipe({ name, files, packages, look }: Recipe, tarball: st
     'package.json': JSON.stringify({ private: true, type: 'module' }),
     ...files,
   });
-  await copyFile(join(root, 'test/published/recipes/serve.js'), join(cwd, 'serve.js'));
+  await copyFile(join(root, 'test/dist/recipes/serve.js'), join(cwd, 'serve.js'));
   await install(cwd, [tarball, ...packages.map(tested)]);
   return withService((env, service) => look(cwd, { ...env, PORT: '0' }, service));
 }
