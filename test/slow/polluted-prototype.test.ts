@@ -1,6 +1,11 @@
 // With other code's properties on `Object.prototype`, nothing that is trusted or sent changes.
 
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { HostedClient } from 'hosted-client';
+import { expect, onTestFinished, test } from 'vitest';
+import { apiKey, partnerId } from '../support/fake-fetch.js';
 import { breakRequests, type Deed, deeds, deedsWithRequests, names, seenOf, values } from './polluting.js';
 
 const rows = Object.entries({ ...deeds, ...deedsWithRequests }).map(([what, deed]) => ({ what, deed }));
@@ -52,3 +57,20 @@ test.each(rows.map((row, at) => ({ ...row, at })))('no name changes what is sent
   expect(ofThis.length).toBeGreaterThan(50);
   expect(changed).toEqual([]);
 });
+
+test.each(['credentials', 'duplex', 'priority'])(
+  'what stands on the prototype is no option of the platform’s fetch: %s',
+  async (name) => {
+    const body = '{"link":"https://links.hosted.test/1","ref_id":"ref-1"}';
+    const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const sandbox = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const client = new HostedClient({ partnerId, apiKey, baseUrls: { sandbox }, maxRetries: 0 });
+
+    Reflect.set(Object.prototype, name, 'x');
+    onTestFinished(() => void Reflect.deleteProperty(Object.prototype, name));
+
+    expect((await client.links.get('ref-1')).refId).toBe('ref-1');
+  },
+);
