@@ -144,7 +144,8 @@ function stringifyValues(record: Properties): Readonly<Record<string, string>> {
 /**
  * The fields whose content is not in the public value, as the service sent them, but without signatures: the fields that
  * are not `named`, and those that could not be read, because these would look as if the service had not sent them. These
- * are the fields whose property of `value` is null, and those that `names` has.
+ * are the fields whose property of `value` is null, and those that `names` has. Nothing in parsed JSON inherits what
+ * stands on a polluted prototype (`detachFromPrototype`).
  */
 export function extraOf(
   record: Properties,
@@ -155,7 +156,7 @@ export function extraOf(
   for (const name in record) {
     const property = named.get(name);
     if (property === undefined) {
-      if (!isLeftOut(name) && Object.hasOwn(record, name)) names.push(name);
+      if (!isLeftOut(name)) names.push(name);
     } else if (property !== null && value[property] === null && !isMissing(record[name])) names.push(name);
   }
   if (names.length === 0) return noFields;
