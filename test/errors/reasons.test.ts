@@ -51,6 +51,12 @@ const refusals: readonly [string, Reply, string][] = [
   ['the service failed (status 200, code 2301)', json(200, { code: '2301' }), lookForIt],
 ];
 
+test('a refused key is compared with no environment that has no URL', async () => {
+  const { client } = clientOf(json(401), { ...once, baseUrls: { sandbox: 'https://sandbox.hosted.test' } });
+
+  await expect(get.call(client)).rejects.toThrow('are those of the sandbox environment;');
+});
+
 test.each(refusals)('a refusal says: %s', async (why, reply, ofCreate) => {
   const { client } = clientOf(reply, once);
 

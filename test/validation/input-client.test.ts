@@ -54,6 +54,17 @@ const good: HostedClientOptions = {
   baseUrls: { sandbox: 'https://sandbox.hosted.test' },
 };
 
+// RFC 8032 §7.1, tests 1 and 2.
+const [seed, publicKey] = [
+  'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
+  '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+];
+const another = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
+const ownKey = ed25519({ secretKey: seed, servicePublicKey: publicKey });
+const whole = Buffer.concat([Buffer.from(seed, 'base64'), Buffer.from(publicKey, 'base64')]);
+const ownKeyAmongOthers = ed25519({ secretKey: whole, servicePublicKey: [another, publicKey] });
+const ownKeyPath = 'signer.servicePublicKey';
+
 test.each([
   ['baseUrls', { baseUrls: undefined }, 'such as { sandbox: "https://sandbox.example.com" }'],
   ['baseUrls', { baseUrls: 'https://hosted.test' }, 'such as { sandbox: "https://sandbox.example.com" }'],
@@ -61,6 +72,7 @@ test.each([
   ['apiKey', { apiKey: undefined }, 'must be set, unless "signer" is set instead'],
   ['apiKey', { signer: hmacSha256({ apiKey }) }, 'must not be given together with "signer": leave out one of the two'],
   ['signer', { apiKey: undefined, signer: { name: 'x', sign: () => '' } }, 'must have a name, sign() and verify()'],
+  [ownKeyPath, { apiKey: undefined, signer: ownKey }, 'this is your own, which belongs to "secretKey"'],
 ])('a client is told what to do about its %s of %j', (path, options, advice) => {
   const { issues } = configErrorOf(() => new HostedClient({ ...good, ...options } as HostedClientOptions));
 
@@ -89,17 +101,6 @@ const badUrls: readonly [string, unknown][] = [
   ['a URL with a placeholder in its path', 'https://hosted.test/<planted>'],
   ['a URL in quotation marks', '"https://hosted.test"'],
 ];
-
-// RFC 8032 §7.1, tests 1 and 2.
-const [seed, publicKey] = [
-  'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
-  '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
-];
-const another = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
-const ownKey = ed25519({ secretKey: seed, servicePublicKey: publicKey });
-const whole = Buffer.concat([Buffer.from(seed, 'base64'), Buffer.from(publicKey, 'base64')]);
-const ownKeyAmongOthers = ed25519({ secretKey: whole, servicePublicKey: [another, publicKey] });
-const ownKeyPath = 'signer.servicePublicKey';
 
 type BadClient = [what: string, options: object, paths: readonly string[]];
 

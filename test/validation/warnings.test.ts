@@ -44,6 +44,11 @@ test.each<[string, Partial<HostedClientOptions>, string]>([
     short,
   ],
   ['a key in quotation marks', { apiKey: `"${good.apiKey}"` }, quoted],
+  [
+    'a key in quotation marks for a service on this machine',
+    { apiKey: `"${good.apiKey}"`, baseUrls: { sandbox: 'http://localhost:3000' } },
+    quoted,
+  ],
   ['a key in typographic quotation marks', { apiKey: `“${good.apiKey}”` }, typographic],
   ['a line end that was written as two characters', { apiKey: `${good.apiKey}\\n` }, escaped],
   ['a key with a blank at its end', { apiKey: `${good.apiKey} ` }, blank],
