@@ -63,21 +63,14 @@ function say({ stdout }: Context, text: string): ExitCode {
 }
 
 function findCommand(given: readonly string[]): { command: Command; rest: readonly string[] } {
+  const command = commands.find(({ name }) => name.split(' ').every((word, index) => word === given[index]));
+  if (command !== undefined) return { command, rest: given.slice(command.name.split(' ').length) };
   const [first, second] = given;
+  const group = `${first} `;
+  const parts = commands.filter(({ name }) => name.startsWith(group)).map(({ name }) => name.slice(group.length));
+  if (parts.length > 0) throw new UsageError(describeUnknown(second, parts, group));
   const names = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))];
-  if (first === undefined || !names.includes(first)) throw new UsageError(describeUnknown(first, names, ''));
-  const group = commands.filter(({ name }) => name.startsWith(`${first} `));
-  if (group.length === 0) return { command: findNamed(first), rest: given.slice(1) };
-  const parts = group.map(({ name }) => name.slice(first.length + 1));
-  if (second === undefined || !parts.includes(second))
-    throw new UsageError(describeUnknown(second, parts, `${first} `));
-  return { command: findNamed(`${first} ${second}`), rest: given.slice(2) };
-}
-
-function findNamed(name: string): Command {
-  const command = commands.find((each) => each.name === name);
-  if (command === undefined) throw new UsageError(describeUnknown(name, [], ''));
-  return command;
+  throw new UsageError(describeUnknown(first, names, ''));
 }
 
 function describeUnknown(word: string | undefined, names: readonly string[], group: string): string {
