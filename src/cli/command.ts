@@ -15,5 +15,6 @@ export interface Command {
   /** The names of the arguments without a flag, such as `REF`. Optional arguments are in brackets, such as `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
-  run(given: Arguments, context: Context): Promise<ExitCode>;
+  /** Returns the exit code; nothing if the command is done. */
+  run(given: Arguments, context: Context): Promise<ExitCode | undefined>;
 }

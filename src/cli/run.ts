@@ -41,7 +41,7 @@ export async function run(given: readonly string[], context: Context): Promise<E
     const read = readArguments(rest, { ...command, name: `${program} ${command.name}` });
     if (read.isSet('help')) return say(context, describeCommand(command));
     const code = await command.run(read, context);
-    return context.signal.aborted ? exitCodes.interrupted : code;
+    return context.signal.aborted ? exitCodes.interrupted : (code ?? exitCodes.done);
   } catch (error) {
     return reportFailure(error, context);
   }

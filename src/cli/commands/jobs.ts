@@ -9,7 +9,7 @@ import type { JobStatus, WaitOptions } from '../../index.js';
 import { resultFields } from '../../jobs/fields.js';
 import type { Arguments, Flags } from '../arguments.js';
 import type { Command } from '../command.js';
-import { type Context, createClient, exitCodes } from '../context.js';
+import { type Context, createClient } from '../context.js';
 import { factsOf, writeFacts, writeJsonLine, writeLine } from '../output.js';
 
 const positionals = ['USER_ID', 'JOB_ID'];
@@ -29,7 +29,6 @@ const status: Command = {
   async run(given, context) {
     const query = { ...readJob(given), ...readDetails(given) };
     write(given, context, await createClient(context).jobs.status(query, { signal: context.signal }));
-    return exitCodes.done;
   },
 };
 
@@ -56,7 +55,6 @@ const wait: Command = {
       onPoll: (poll) => showProgress(context, poll),
     };
     write(given, context, await createClient(context).jobs.waitForCompletion(readJob(given), options));
-    return exitCodes.done;
   },
 };
 

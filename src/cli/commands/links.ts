@@ -9,7 +9,7 @@ import { linkFields, sentFields } from '../../links/fields.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
 import { type Arguments, choiceFlag, type Flag, toFlag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
-import { type Context, createClient, exitCodes } from '../context.js';
+import { type Context, createClient } from '../context.js';
 import { factsOf, writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
 
 const idTypeFlag: Flag = {
@@ -50,7 +50,6 @@ const create: Command = {
     const created = await createClient(context).links.create(link, { signal: context.signal });
     if (given.isSet('json')) writeJsonLine(context, created);
     else writeFacts(context, { [linkFields.refId.label]: created.refId, [linkFields.url.label]: created.url });
-    return exitCodes.done;
   },
 };
 
@@ -88,13 +87,21 @@ const get: Command = {
   positionals: ['REF'],
   flags: {},
   async run(given, context) {
-    const [refId = ''] = given.positionals;
-    const link = await createClient(context).links.get(refId, { signal: context.signal });
-    if (given.isSet('json')) writeJsonLine(context, link);
-    else writeFacts(context, linkFacts(link));
-    return exitCodes.done;
+    await show(given, context, (refId) => createClient(context).links.get(refId, { signal: context.signal }));
   },
 };
+
+/** Prints the link that a request returns. */
+async function show(
+  given: Arguments,
+  context: Context,
+  send: (refId: string) => PromiseLike<Pick<Link, 'refId' | 'state'>>,
+): Promise<void> {
+  const [refId = ''] = given.positionals;
+  const link = await send(refId);
+  if (given.isSet('json')) writeJsonLine(context, link);
+  else writeFacts(context, linkFacts(link));
+}
 
 function linkFacts(link: Pick<Link, 'refId' | 'state'>): Readonly<Record<string, unknown>> {
   const { refId, ...others } = linkFields;
@@ -136,7 +143,6 @@ const list: Command = {
     if (links.length === 0) writeLine(context.stderr, 'There are no links');
     if (totalCount > links.length)
       writeLine(context.stderr, `These are the first ${links.length} of ${totalCount} links: see --limit`);
-    return exitCodes.done;
   },
 };
 
@@ -173,7 +179,7 @@ const update: Command = {
       ...(disabled !== undefined && { isDisabled: disabled === 'true' }),
     };
     if (Object.keys(changes).length === 0) throw new UsageError('Nothing to change: give --id-type or --disabled');
-    return change(given, context, (refId) =>
+    await show(given, context, (refId) =>
       createClient(context).links.update(refId, changes as LinkChanges, { signal: context.signal }),
     );
   },
@@ -184,18 +190,9 @@ const disable: Command = {
   about: 'disable a link',
   positionals: ['REF'],
   flags: {},
-  run: (given, context) =>
-    change(given, context, (refId) => createClient(context).links.disable(refId, { signal: context.signal })),
+  async run(given, context) {
+    await show(given, context, (refId) => createClient(context).links.disable(refId, { signal: context.signal }));
+  },
 };
-
-type Update = ReturnType<ReturnType<typeof createClient>['links']['disable']>;
-
-async function change(given: Arguments, context: Context, send: (refId: string) => Update) {
-  const [refId = ''] = given.positionals;
-  const updated = await send(refId);
-  if (given.isSet('json')) writeJsonLine(context, updated);
-  else writeFacts(context, linkFacts(updated));
-  return exitCodes.done;
-}
 
 export const linkCommands: readonly Command[] = [create, get, list, update, disable];

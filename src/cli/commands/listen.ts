@@ -8,7 +8,7 @@ import { defaultMaxBytes as maxBytes } from '../../callbacks/options.js';
 import { type HostedClient, HostedSignatureError, isHostedError } from '../../index.js';
 import type { ReceivedRequest, Site } from '../../sandbox/http-server.js';
 import type { Command } from '../command.js';
-import { type Context, createClient, exitCodes, nowOf, untilAborted } from '../context.js';
+import { type Context, createClient, nowOf, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
 import { writeJsonLine, writeLine } from '../output.js';
 
@@ -54,7 +54,6 @@ export const listenCommand: Command = {
     } finally {
       await server.close();
     }
-    return exitCodes.interrupted;
   },
 };
 

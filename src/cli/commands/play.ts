@@ -8,7 +8,7 @@ import { isLoopback } from '../../protocol/http-url.js';
 import { outcomeNames } from '../../sandbox/outcomes.js';
 import { describeChoice, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
-import { type Context, exitCodes } from '../context.js';
+import type { Context } from '../context.js';
 import { RefusedError, UnreachableError } from '../failures.js';
 import { writeFacts, writeJsonLine } from '../output.js';
 import { readIssues, readJob } from './sandbox-response.js';
@@ -35,7 +35,6 @@ export const playCommand: Command = {
     const job = await post(`${origin}/control/play`, { refId, outcome, environment }, context);
     if (given.isSet('json')) writeJsonLine(context, job);
     else writeFacts(context, { 'User id': job.userId, 'Job id': job.jobId });
-    return exitCodes.done;
   },
 };
 

@@ -11,7 +11,7 @@ import { findNetworkAddress, isAnyAddress } from '../../sandbox/network-address.
 import { findShell, furtherEnvironments, shells, writeVariables } from '../../sandbox/variables.js';
 import { type Arguments, choiceFlag, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
-import { exitCodes, untilAborted } from '../context.js';
+import { untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
 import { writeJsonLine, writeLine } from '../output.js';
 
@@ -180,7 +180,6 @@ export const sandboxCommand: Command = {
     } finally {
       await sandbox.stop();
     }
-    return exitCodes.interrupted;
   },
 };
 

@@ -40,7 +40,6 @@ const stats: Command = {
     const counts = await withTracker(given, context, (tracker) => tracker.stats());
     if (given.isSet('json')) writeJsonLine(context, counts);
     else writeFacts(context, factsOf(counts));
-    return exitCodes.done;
   },
 };
 
@@ -91,7 +90,6 @@ const deadLetters: Command = {
       writeTable(context, ['KEY', 'USER_ID', 'JOB_ID', 'ATTEMPTS', 'FAILED', 'ERROR'], rows);
     }
     if (letters.length === 0) writeLine(context.stderr, 'There are no dead letters');
-    return exitCodes.done;
   },
 };
 
@@ -113,7 +111,6 @@ const retry: Command = {
     if (count === 0 && key !== undefined) throw new RefusedError('No dead letter has this key');
     if (given.isSet('json')) writeJsonLine(context, count);
     else writeLine(context.stdout, `Handed over again: ${count}`);
-    return exitCodes.done;
   },
 };
 
@@ -137,7 +134,7 @@ const migrate: Command = {
       if (given.isSet('json')) writeJsonLine(context, plan);
       else if (given.isSet('sql')) for (const script of plan.sql) context.stdout.write(script.replace(/;?$/, ';\n\n'));
       else writeFacts(context, migrationFacts(plan, isPlan));
-      return isDone || !given.isSet('check') ? exitCodes.done : exitCodes.refused;
+      return isDone || !given.isSet('check') ? undefined : exitCodes.refused;
     } catch (error) {
       if (error instanceof HostedConfigError) throw toUsage(error);
       if (!(error instanceof HostedStorageError)) throw error;
