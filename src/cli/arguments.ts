@@ -30,6 +30,16 @@ export function choiceFlag(about: string, choices: readonly string[]): Flag {
   return { value: choices.join('|'), about, choices };
 }
 
+/** A flag with an integer. */
+export function integerFlag(about: string, rest: Pick<Flag, 'value' | 'min' | 'max'> = {}): Flag {
+  return { value: 'N', about, kind: 'integer', ...rest };
+}
+
+/** A flag with a port to listen on. */
+export function portFlag(usual: number): Flag {
+  return integerFlag(`the port; default ${usual}, and 0 takes any free port`, { min: 0, max: 65_535 });
+}
+
 /** The name of the flag that gives a property: `single-use` for `isSingleUse`, and `id-type` for `idTypes`. */
 export function toFlag(property: string): string {
   const words = property.replaceAll(/^is(?=[A-Z])|Ms$|(?<=Type)s$/g, '').replaceAll(/[A-Z]/g, '-$&');

@@ -7,7 +7,8 @@
 
 import type { JobStatus, WaitOptions } from '../../index.js';
 import { resultFields } from '../../jobs/fields.js';
-import type { Arguments, Flags } from '../arguments.js';
+import { maxTimerMs } from '../../runtime/clock.js';
+import { type Arguments, type Flags, integerFlag } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient } from '../context.js';
 import { factsOf, writeFacts, writeJsonLine, writeLine } from '../output.js';
@@ -38,13 +39,11 @@ const wait: Command = {
   positionals,
   flags: {
     ...detailFlags,
-    deadline: {
+    deadline: integerFlag('the longest time to wait, in milliseconds; default 600000', {
       value: 'MS',
-      about: 'the longest time to wait, in milliseconds; default 600000',
-      kind: 'integer',
       min: 1,
-      max: 2_147_483_647,
-    },
+      max: maxTimerMs,
+    }),
   },
   async run(given, context) {
     const deadlineMs = given.number('deadline');

@@ -7,7 +7,7 @@
 import type { IdType, Link, LinkChanges, NewLink } from '../../index.js';
 import { linkFields, sentFields } from '../../links/fields.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
-import { type Arguments, choiceFlag, type Flag, toFlag, UsageError } from '../arguments.js';
+import { type Arguments, choiceFlag, type Flag, integerFlag, toFlag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient } from '../context.js';
 import { factsOf, writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
@@ -126,15 +126,7 @@ const list: Command = {
   name: 'links list',
   about: 'list links, in the order of the service',
   positionals: [],
-  flags: {
-    limit: {
-      value: 'N',
-      about: `the largest number of links; default ${defaultLimit}`,
-      kind: 'integer',
-      min: 1,
-      max: 1_000_000,
-    },
-  },
+  flags: { limit: integerFlag(`the largest number of links; default ${defaultLimit}`, { min: 1, max: 1_000_000 }) },
   async run(given, context) {
     const limit = given.number('limit') ?? defaultLimit;
     const { links, totalCount } = await collect(context, limit);

@@ -7,6 +7,7 @@
 import { defaultMaxBytes as maxBytes } from '../../callbacks/options.js';
 import { type HostedClient, HostedSignatureError, isHostedError } from '../../index.js';
 import type { ReceivedRequest, Site } from '../../sandbox/http-server.js';
+import { portFlag } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, nowOf, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
@@ -18,15 +19,7 @@ export const listenCommand: Command = {
   name: 'listen',
   about: 'receive callbacks on this machine, verify them, and print them or say what is wrong',
   positionals: [],
-  flags: {
-    port: {
-      value: 'N',
-      about: `the port; default ${defaultPort}, and 0 takes any free port`,
-      kind: 'integer',
-      min: 0,
-      max: 65_535,
-    },
-  },
+  flags: { port: portFlag(defaultPort) },
   async run(given, context) {
     const isJson = given.isSet('json');
     const say = (text: string) => writeLine(isJson ? context.stderr : context.stdout, `${timeOf(context)} ${text}`);

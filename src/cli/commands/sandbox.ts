@@ -6,10 +6,11 @@
 
 import { HostedConfigError, type WireOptions } from '../../index.js';
 import { type Environment, forEachEnvironment } from '../../options.js';
+import { maxTimerMs } from '../../runtime/clock.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
 import { findNetworkAddress, isAnyAddress } from '../../sandbox/network-address.js';
 import { findShell, furtherEnvironments, shells, writeVariables } from '../../sandbox/variables.js';
-import { type Arguments, choiceFlag, type Flag, UsageError } from '../arguments.js';
+import { type Arguments, choiceFlag, type Flag, integerFlag, portFlag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
@@ -21,14 +22,7 @@ interface OptionFlag extends Flag {
 }
 
 const optionFlags: Readonly<Record<string, OptionFlag>> = {
-  port: {
-    option: 'port',
-    value: 'N',
-    about: 'the port; default 4085, and 0 takes any free port',
-    kind: 'integer',
-    min: 0,
-    max: 65_535,
-  },
+  port: { option: 'port', ...portFlag(4085) },
   host: {
     option: 'host',
     value: 'HOST',
@@ -49,9 +43,7 @@ const optionFlags: Readonly<Record<string, OptionFlag>> = {
   },
   seed: {
     option: 'seed',
-    value: 'N',
-    about: 'with the same seed, the same requests give the same ids; default: another one at each start',
-    kind: 'integer',
+    ...integerFlag('with the same seed, the same requests give the same ids; default: another one at each start'),
   },
   spelling: {
     option: 'spelling',
@@ -62,19 +54,11 @@ const optionFlags: Readonly<Record<string, OptionFlag>> = {
   },
   'first-page': {
     option: 'firstPage',
-    value: '0|1',
-    about: 'the number of the first page of a list',
-    kind: 'integer',
-    min: 0,
-    max: 1,
+    ...integerFlag('the number of the first page of a list', { value: '0|1', min: 0, max: 1 }),
   },
   latency: {
     option: 'latencyMs',
-    value: 'MS',
-    about: 'how long each response takes',
-    kind: 'integer',
-    min: 0,
-    max: 2_147_483_647,
+    ...integerFlag('how long each response takes', { value: 'MS', min: 0, max: maxTimerMs }),
   },
   'failure-rate': {
     option: 'failureRate',
@@ -98,10 +82,7 @@ const optionFlags: Readonly<Record<string, OptionFlag>> = {
   },
   'callback-bytes': {
     option: 'callbackBytes',
-    value: 'N',
-    about: 'the size of callbacks that have pictures in reality; default 1500000',
-    kind: 'integer',
-    min: 0,
+    ...integerFlag('the size of callbacks that have pictures in reality; default 1500000', { min: 0 }),
   },
   folder: {
     option: 'folder',

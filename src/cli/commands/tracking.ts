@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { HostedConfigError } from '../../index.js';
 import type { HostedStorageError, MigrationPlan, Tracker, TrackerStats } from '../../tracking/index.js';
 import { findPastedProblemOfPlain } from '../../validation/pasted.js';
-import { type Arguments, type Flags, UsageError } from '../arguments.js';
+import { type Arguments, type Flags, integerFlag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
 import { RefusedError, UnreachableError } from '../failures.js';
@@ -69,13 +69,7 @@ const deadLetters: Command = {
   positionals: [],
   flags: {
     ...placeFlags,
-    limit: {
-      value: 'N',
-      about: `the largest number of dead letters; default ${defaultLimit}`,
-      kind: 'integer',
-      min: 1,
-      max: 10_000,
-    },
+    limit: integerFlag(`the largest number of dead letters; default ${defaultLimit}`, { min: 1, max: 10_000 }),
     after: { value: 'KEY', about: 'begin the list after this key; default: begin with the oldest dead letter' },
   },
   async run(given, context) {
