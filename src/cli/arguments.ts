@@ -6,6 +6,7 @@
  */
 
 import { parseArgs } from 'node:util';
+import { isHttpUrl } from '../protocol/http-url.js';
 import { findSimilarName } from '../validation/did-you-mean.js';
 
 /** A flag of a command. */
@@ -174,10 +175,6 @@ function findValueProblem(value: string, { choices, kind, min = -Infinity, max =
   if (isRight && number >= min && number <= max) return null;
   const limits = min === -Infinity ? '' : max === Infinity ? ` of ${min} or more` : ` from ${min} to ${max.toString()}`;
   return `must be ${kind === 'integer' ? 'an integer' : 'a number'}${limits}`;
-}
-
-export function isHttpUrl(value: string | undefined): value is string {
-  return /^https?:$/.test(URL.parse(value ?? '')?.protocol ?? '');
 }
 
 function checkPositionals(found: readonly Positional[], { name, positionals }: Usage): void {

@@ -6,10 +6,9 @@
 
 import { type HostedClient, isHostedError } from '../../index.js';
 import { environments } from '../../options.js';
-import { isPublicUrl } from '../../protocol/http-url.js';
+import { isHttpUrl, isPublicUrl } from '../../protocol/http-url.js';
 import { findKeyWarnings } from '../../signing/keys.js';
 import { findSimilarName } from '../../validation/did-you-mean.js';
-import { isHttpUrl } from '../arguments.js';
 import { type Context, createClient, envFileAdvice } from '../context.js';
 import type { Finding } from './finding.js';
 
