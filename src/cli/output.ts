@@ -6,27 +6,18 @@
  */
 
 import { styleText } from 'node:util';
+import { escapeHidden, hidden } from '../local/shell.js';
 import type { Fields } from '../protocol/fields.js';
 import type { Context, TextStream } from './context.js';
 
-/**
- * The characters that control a terminal: control characters, and characters that end a line or change the direction
- * of text.
- */
-const controls = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
-
 function toSafeText(text: string): string {
-  return text.replaceAll(controls, '�');
+  return text.replaceAll(hidden, '�');
 }
 
 /** Writes one JSON value in one line. */
 export function writeJsonLine({ stdout }: Context, value: unknown): void {
   // JSON.stringify escapes only some of these characters, and terminals act on all of them.
-  stdout.write(`${JSON.stringify(value).replaceAll(controls, toEscape)}\n`);
-}
-
-function toEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  stdout.write(`${escapeHidden(JSON.stringify(value))}\n`);
 }
 
 export type Style = Extract<Parameters<typeof styleText>[0], 'bold' | 'dim' | 'red' | 'yellow'>;

@@ -1,5 +1,5 @@
 /**
- * Writes values for the commands of a shell.
+ * Writes values for the commands of a shell, and for a terminal.
  *
  * @module
  */
@@ -8,13 +8,17 @@
 export function quoteForShell(value: string): string {
   if (/^[\w:/.-]+$/.test(value)) return value;
   const quoted = value.replaceAll("'", "'\\''");
-  const escaped = value.replace(/['\\]/g, '\\$&').replace(hidden, toEscape);
-  return value.search(hidden) < 0 ? `'${quoted}'` : `$'${escaped}'`;
+  const escaped = value.replace(/['\\]/g, '\\$&');
+  return value.search(hidden) < 0 ? `'${quoted}'` : `$'${escapeHidden(escaped)}'`;
 }
 
-/** Characters that would change how a line looks in a terminal. */
-const hidden = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+/**
+ * The characters that control a terminal: control characters, and characters that end a line or change the direction
+ * of text.
+ */
+export const hidden = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
-function toEscape(character: string): string {
-  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+/** Writes these characters as JSON and shells do. */
+export function escapeHidden(text: string): string {
+  return text.replaceAll(hidden, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
