@@ -99,25 +99,17 @@ function createInstruments(provider: MeterProvider) {
   const meter = provider.getMeter('hosted-client', version);
   const seconds = (name: string, description: string, explicitBucketBoundaries: number[]) =>
     meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
+  const counter = (name: string, unit: string, description: string) => meter.createCounter(name, { unit, description });
   return {
     callDuration: seconds('hosted.client.call.duration', 'Duration of calls, including retries and pauses', ofCalls),
-    retries: meter.createCounter('hosted.client.retries', { unit: '{retry}', description: 'Retries of calls' }),
+    retries: counter('hosted.client.retries', '{retry}', 'Retries of calls'),
     waitDuration: seconds('hosted.client.wait.duration', 'Duration of waits for jobs', ofWaits),
-    callbacks: meter.createCounter('hosted.client.callbacks', {
-      unit: '{callback}',
-      description: 'Deliveries of callbacks',
-    }),
+    callbacks: counter('hosted.client.callbacks', '{callback}', 'Deliveries of callbacks'),
     callbackDuration: seconds('hosted.client.callback.duration', 'Duration of handling callbacks', ofCalls),
-    polls: meter.createCounter('hosted.tracker.polls', { unit: '{poll}', description: 'Polls of jobs and links' }),
+    polls: counter('hosted.tracker.polls', '{poll}', 'Polls of jobs and links'),
     lateness: seconds('hosted.tracker.batch.lateness', 'Lateness of the earliest poll of each batch', ofWaits),
-    deliveries: meter.createCounter('hosted.tracker.deliveries', {
-      unit: '{delivery}',
-      description: 'Deliveries of completions',
-    }),
+    deliveries: counter('hosted.tracker.deliveries', '{delivery}', 'Deliveries of completions'),
     handlerDuration: seconds('hosted.tracker.handler.duration', 'Duration of handlers of completions', ofCalls),
-    deadLetters: meter.createCounter('hosted.tracker.dead_letters', {
-      unit: '{completion}',
-      description: 'Completions that have become dead letters',
-    }),
+    deadLetters: counter('hosted.tracker.dead_letters', '{completion}', 'Completions that have become dead letters'),
   };
 }
