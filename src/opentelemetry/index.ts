@@ -178,7 +178,8 @@ function follow<Message extends TraceMessage>(
     running.delete(message);
     runningCount -= 1;
     begun.span.setAttributes(known(description.endAttributes(message)));
-    if (description.isFailure(message)) begun.span.setStatus({ code: SpanStatusCode.ERROR });
+    const isFailure = description.isFailure?.(message) ?? message.errorCode !== null;
+    if (isFailure) begun.span.setStatus({ code: SpanStatusCode.ERROR });
     begun.span.end();
     measure(message, (performance.now() - begun.startedAt) / 1_000, known(description.measuredAttributes(message)));
     endWhenDone();

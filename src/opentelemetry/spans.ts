@@ -19,8 +19,8 @@ export interface Description<Message> {
   startAttributes(message: Message): Facts;
   /** The attributes that are known at the end. */
   endAttributes(message: Message): Facts;
-  /** Whether the span has error status. */
-  isFailure(message: Message): boolean;
+  /** Whether the span has error status. Default: whether the message has the code of an error. */
+  isFailure?(message: Message): boolean;
   /** Traces that led to the message, as `traceparent`. A span that has them is the root of its own trace. */
   causes?(message: Message): readonly string[];
   /** The attributes of the measurements. Each attribute has only a few different values. */
@@ -51,7 +51,6 @@ export const callDescription: Description<CallMessage> = {
     ...callResultOf(message),
     'http.request.resend_count': message.attempts > 1 ? message.attempts - 1 : null,
   }),
-  isFailure: ({ errorCode }) => errorCode !== null,
   measuredAttributes: (message) => ({
     'hosted.operation': message.operation,
     ...callResultOf(message),
@@ -74,7 +73,6 @@ export const waitDescription: Description<WaitMessage> = {
   name: () => 'hosted jobs.wait',
   startAttributes: ({ callId }) => ({ 'hosted.call_id': callId }),
   endAttributes: (message) => ({ 'hosted.polls': message.polls, ...waitResultOf(message) }),
-  isFailure: ({ errorCode }) => errorCode !== null,
   measuredAttributes: waitResultOf,
 };
 
@@ -108,7 +106,6 @@ export const batchDescription: Description<BatchMessage> = {
   name: () => 'hosted tracker.batch',
   startAttributes: ({ jobs, lateMs }) => ({ 'hosted.jobs': jobs, 'hosted.lateness': lateMs / 1_000 }),
   endAttributes: ({ errorCode }) => ({ 'error.type': errorCode }),
-  isFailure: ({ errorCode }) => errorCode !== null,
   causes: () => [],
   measuredAttributes: () => ({}),
 };
@@ -125,7 +122,6 @@ export const deliveryDescription: Description<DeliveryMessage> = {
     'hosted.attempt': attempt,
   }),
   endAttributes: ({ result, errorCode }) => ({ 'hosted.result': result, 'error.type': errorCode }),
-  isFailure: ({ errorCode }) => errorCode !== null,
   causes: ({ causes }) => causes,
   measuredAttributes: ({ result }) => ({ 'hosted.result': result }),
 };
