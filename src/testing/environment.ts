@@ -11,7 +11,7 @@ import { createCallbackWriter } from './callbacks.js';
 import { type ControlContext, createJobControls, createLinkControls } from './controls.js';
 import { createSpell } from './dialect.js';
 import { type ComingFault, createFaultQueue } from './faults.js';
-import { handleRequest, type ServerState, type ServiceRequest } from './handle-request.js';
+import { handleRequest, type LogLine, type ServiceRequest } from './handle-request.js';
 import type { Keys } from './keys.js';
 import { createRandom } from './random.js';
 import type { WrittenResponse } from './responses.js';
@@ -65,14 +65,17 @@ export interface RunningEnvironment {
 export function createEnvironment(settings: EnvironmentSettings): RunningEnvironment {
   let state = createState(settings);
   const controls = (): ControlContext => state.controls;
+
+  function restore(saved?: SavedEnvironment): void {
+    state = createState(settings, saved, state.controls.ids.position);
+    settings.onChange();
+  }
+
   return {
     handle: (request) => handleRequest(request, state.server),
     context: controls,
     save: () => state.save(),
-    restore(saved) {
-      state = createState(settings, state, saved);
-      settings.onChange();
-    },
+    restore,
     environment: {
       baseUrl: settings.baseUrl,
       clientOptions: settings.clientOptions,
@@ -82,58 +85,45 @@ export function createEnvironment(settings: EnvironmentSettings): RunningEnviron
       links: createLinkControls(controls),
       jobs: createJobControls(controls),
       failNext: (operation, fault, times = 1) => state.server.faults.add(operation, fault, times),
-      reset() {
-        state = createState(settings, state);
-        settings.onChange();
-      },
+      reset: () => restore(),
     },
   };
 }
 
-interface EnvironmentState {
-  readonly server: ServerState;
-  readonly controls: ControlContext;
-  save(): SavedEnvironment;
-}
-
-/** Creates the state that replaces `last`. It is empty, or is restored from the saved state `given`. */
-function createState(
-  settings: EnvironmentSettings,
-  last?: EnvironmentState,
-  given?: SavedEnvironment,
-): EnvironmentState {
+/** Creates a state: empty, or the saved one. `lastIds` is the position of the ids in the state that it replaces. */
+function createState(settings: EnvironmentSettings, saved?: SavedEnvironment, lastIds?: number) {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests } = settings;
   const { onChange, nextFaultId } = settings;
   const now = (): number => clock.now();
-  const position = settings.nextIdsFrom({ saved: given?.ids, last: last?.controls.ids.position });
+  const position = settings.nextIdsFrom({ saved: saved?.ids, last: lastIds });
   const ids = createRandom(seed, `${name} ids`, position);
   // Spellings have their own sequence of random numbers, so that the option `spelling` does not change ids.
-  const spelling = createRandom(seed, `${name} spelling`, given?.spelling);
+  const spelling = createRandom(seed, `${name} spelling`, saved?.spelling);
   const spell = createSpell(settings.spelling, spelling);
-  const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, given);
+  const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, saved);
   const callbacks = createCallbackWriter({
     keys,
     spelling: { brand: wire.brand, spell },
     now,
     onChange,
-    lastSignedAt: given?.lastSignedAt ?? null,
+    lastSignedAt: saved?.lastSignedAt ?? null,
   });
   const faults = createFaultQueue({ nextId: nextFaultId, onChange });
-  for (const { operation, fault, left } of given?.faults ?? []) faults.add(operation, fault, left);
-  let requestCount = given?.requestCount ?? 0;
+  for (const { operation, fault, left } of saved?.faults ?? []) faults.add(operation, fault, left);
+  let requestCount = saved?.requestCount ?? 0;
   return {
     server: {
       auth: { partnerId, wire, keys, now },
       context: { store, spell, wire, partnerId, pageSize, firstPage, now },
       faults,
-      requests: [],
+      requests: [] as LogLine[],
       keepRequests,
       clock,
       latencyMs,
       nextRequestId: () => `${name}-${++requestCount}`,
     },
     controls: { store, ids, partnerId, callbacks, faults, now },
-    save: () => ({
+    save: (): SavedEnvironment => ({
       ...store.state(),
       faults: faults.all(),
       lastSignedAt: callbacks.lastSignedAt,
