@@ -6,12 +6,11 @@
 
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
-import { detachFromPrototype } from '../runtime/untrusted-objects.js';
+import { detachFromPrototype, isRecord } from '../runtime/untrusted-objects.js';
 import { type AuthContext, findAuthProblem, parseTimestamp, signaturePropertyOf } from './authenticate.js';
 import { sleepOn, whileBusy } from './clock.js';
 import { chooseSigning, createFaultResponse, createNetworkError, type FaultQueue, htmlPage, stall } from './faults.js';
 import { type RequestContext, runOperation } from './handlers.js';
-import { isObject } from './request-rules.js';
 import {
   createError,
   type ResponseData,
@@ -80,7 +79,7 @@ export async function handleRequest(request: ServiceRequest, server: ServerState
   const line: LogLine = { operation, body, status: 0, at: clock.now(), problem: null };
   server.requests.push(line);
   server.requests.splice(0, server.requests.length - server.keepRequests);
-  const timestamp = isObject(body) ? parseTimestamp(body, operation, auth.wire) : null;
+  const timestamp = isRecord(body) ? parseTimestamp(body, operation, auth.wire) : null;
 
   const fault = server.faults.take(operation);
   if (fault !== null) {
@@ -109,7 +108,7 @@ async function createResponse(request: ParsedRequest, server: ServerState): Prom
 
 async function serve(request: ParsedRequest, { auth, context }: ServerState): Promise<ResponseData> {
   const { operation, linkId, body } = request;
-  if (!isObject(body)) return createError('Invalid JSON', serviceCode(operation, '03'));
+  if (!isRecord(body)) return createError('Invalid JSON', serviceCode(operation, '03'));
   const problem = await findAuthProblem(body, operation, auth);
   if (problem !== null) return createError(problem, serviceCode(operation, '05'));
   return runOperation(operation, { body, linkId }, context);
@@ -137,13 +136,13 @@ function sign(data: ResponseData, request: ParsedRequest, server: ServerState): 
  */
 function chooseSignatureProperty({ operation, body }: ParsedRequest, { auth, context }: ServerState): string {
   const spelled = context.spell('sec_key', 'signature');
-  const given = isObject(body) ? signaturePropertyOf(body, operation, auth.wire) : auth.wire.jobSignatureMember;
+  const given = isRecord(body) ? signaturePropertyOf(body, operation, auth.wire) : auth.wire.jobSignatureMember;
   return given === auth.wire.jobSignatureMember ? spelled : given;
 }
 
 /** Why a request was rejected, in the service's words. */
 function problemOf({ status, body }: ResponseData): string | null {
-  return status >= 400 && isObject(body) && typeof body.error === 'string' ? body.error : null;
+  return status >= 400 && isRecord(body) && typeof body.error === 'string' ? body.error : null;
 }
 
 function send(data: ResponseData, { clock, nextRequestId }: ServerState): WrittenResponse {

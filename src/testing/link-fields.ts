@@ -6,8 +6,9 @@
  */
 
 import type { NewLink } from '../links/types.js';
+import { isRecord } from '../runtime/untrusted-objects.js';
 import { type Spell, spellBoolean, spellNull } from './dialect.js';
-import { type Body, boolean, isObject, type PropertyRule, string } from './request-rules.js';
+import { type Body, boolean, type PropertyRule, string } from './request-rules.js';
 import { parseIsoTime } from './timestamps.js';
 
 /** An ID type in its form on the wire (§2.1). */
@@ -130,7 +131,7 @@ function isIdTypeList(value: unknown): boolean {
 
 /** An `id_type` may be the empty string, which means "others". */
 function isIdType(entry: unknown): boolean {
-  if (!isObject(entry)) return false;
+  if (!isRecord(entry)) return false;
   const { country, id_type: idType, verification_method: method } = entry;
   return (
     typeof country === 'string' &&

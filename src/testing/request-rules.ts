@@ -31,12 +31,11 @@ export function findProblem(body: Body, rules: readonly PropertyRule[]): string 
   return null;
 }
 
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is Body {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export const string = { required: false, expected: 'a string that is not empty', accepts: isNonEmptyString };
+export const string = {
+  required: false,
+  expected: 'a string that is not empty',
+  accepts: (value: unknown) => typeof value === 'string' && value !== '',
+};
 
 export const boolean = {
   required: false,
@@ -63,8 +62,4 @@ export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[]
     { ...flag, property: 'image_links' },
     { ...flag, property: 'history' },
   ];
-}
-
-function isNonEmptyString(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
 }
