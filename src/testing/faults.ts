@@ -10,15 +10,7 @@ import { type ResponseData, type Signing, serviceCode } from './responses.js';
 import type { MockFault } from './types.js';
 
 /** The faults that have not happened yet: for each operation, in the order in which they were added. */
-export interface FaultQueue {
-  add(operation: OperationName, fault: MockFault, times: number): void;
-  /** Returns the fault for a request that has just arrived, and counts it as used; null if there is no fault. */
-  take(operation: OperationName): MockFault | null;
-  /** The faults that have not happened yet. */
-  all(): readonly ComingFault[];
-  /** Removes a fault. Returns false if no coming fault has this id. */
-  cancel(id: number): boolean;
-}
+export type FaultQueue = ReturnType<typeof createFaultQueue>;
 
 /** A fault that will happen, and the number of requests for which it will happen. */
 export interface ComingFault {
@@ -36,7 +28,7 @@ export interface FaultQueueSettings {
 }
 
 /** Creates an empty queue. */
-export function createFaultQueue({ nextId, onChange }: FaultQueueSettings): FaultQueue {
+export function createFaultQueue({ nextId, onChange }: FaultQueueSettings) {
   const queues = new Map<OperationName, { readonly id: number; readonly fault: MockFault; left: number }[]>();
 
   function add(operation: OperationName, fault: MockFault, times: number): void {
@@ -47,6 +39,7 @@ export function createFaultQueue({ nextId, onChange }: FaultQueueSettings): Faul
     onChange();
   }
 
+  /** Returns the fault for a request that has just arrived, and counts it as used; null if there is no fault. */
   function take(operation: OperationName): MockFault | null {
     const queue = (queues.get(operation) ?? []).filter(({ left }) => left > 0);
     queues.set(operation, queue);
@@ -57,12 +50,14 @@ export function createFaultQueue({ nextId, onChange }: FaultQueueSettings): Faul
     return next.fault;
   }
 
+  /** The faults that have not happened yet. */
   function all(): readonly ComingFault[] {
     return [...queues].flatMap(([operation, queue]) =>
       queue.flatMap(({ left, ...rest }) => (left > 0 ? [{ operation, left, ...rest }] : [])),
     );
   }
 
+  /** Removes a fault. Returns false if no coming fault has this id. */
   function cancel(id: number): boolean {
     const found = [...queues.values()].flat().find((entry) => entry.id === id && entry.left > 0);
     if (found === undefined) return false;

@@ -5,38 +5,32 @@
  */
 
 /** A sequence of random numbers. */
-export interface Random {
-  /** The position in the sequence. A sequence that is created with this position continues from there. */
-  readonly position: number;
-  /** A number of 0 or more, and less than 1. */
-  fraction(): number;
-  /** Picks one of `choices`. */
-  pick<T>(choices: readonly [T, ...T[]]): T;
-  /** `length` hexadecimal digits. */
-  hex(length: number): string;
-  /** A version 4 UUID (RFC 9562). */
-  uuid(): string;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 /** Creates a sequence. With the same seed, each `stream` has a different sequence. */
-export function createRandom(seed: number, stream: string, position?: number): Random {
+export function createRandom(seed: number, stream: string, position?: number) {
   let state = position ?? hash(`${seed}/${stream}`);
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     return mix(state);
   };
+  /** `length` hexadecimal digits. */
   const hex = (length: number): string => {
     let digits = '';
     while (digits.length < length) digits += next().toString(16).padStart(8, '0');
     return digits.slice(0, length);
   };
   return {
+    /** The position in the sequence. A sequence that is created with this position continues from there. */
     get position() {
       return state;
     },
+    /** A number of 0 or more, and less than 1. */
     fraction: () => next() / 2 ** 32,
+    /** Picks one of `choices`. */
     pick: <T>(choices: readonly [T, ...T[]]) => choices[next() % choices.length] as T,
     hex,
+    /** A version 4 UUID (RFC 9562). */
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
   };
 }

@@ -64,22 +64,7 @@ export interface StoredState {
 }
 
 /** The store of one environment. Records are replaced, never changed, but for the callback of a result. */
-export interface Store {
-  addLink(draft: LinkDraft): StoredLink;
-  findLink(refId: string): StoredLink | undefined;
-  changeLink(link: StoredLink, changes: Partial<StoredLink>): StoredLink;
-  countLinks(): number;
-  /** At most `length` links in order of creation, from index `start` on. */
-  sliceLinks(start: number, length: number): readonly StoredLink[];
-  addJob(job: JobRef, origin: Pick<StoredJob, 'linkRefId' | 'idType'>): StoredJob;
-  findJob(job: JobRef): StoredJob | undefined;
-  jobsOf(linkRefId: string): readonly StoredJob[];
-  /** Every job in order of creation. */
-  jobs(): readonly StoredJob[];
-  addResult(job: StoredJob, result: ResultDraft, outcome?: { success: boolean }): void;
-  /** All data. `createStore` can create a copy of the store from it. */
-  state(): StoredState;
-}
+export type Store = ReturnType<typeof createStore>;
 
 export interface StoreSettings {
   readonly linkBaseUrl: string;
@@ -95,7 +80,7 @@ const noJob = { linkRefId: null, idType: null, outcome: null } satisfies NullsOf
 const noResult = { type: null, signed: null } satisfies NullsOf<StoredResult>;
 
 /** Creates a store. It is empty, or has the data of another store. */
-export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, saved?: StoredState): Store {
+export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, saved?: StoredState) {
   const links = new Map<string, StoredLink>();
   const refIds: string[] = [];
   const jobs = new Map<string, StoredJob>();
@@ -170,20 +155,26 @@ export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, 
 
   return {
     addLink,
-    findLink: (refId) => links.get(refId),
+    findLink: (refId: string) => links.get(refId),
     changeLink,
     countLinks: () => refIds.length,
-    sliceLinks: (start, length) => refIds.slice(start, start + length).flatMap((refId) => links.get(refId) ?? []),
+    /** At most `length` links in order of creation, from index `start` on. */
+    sliceLinks: (start: number, length: number): readonly StoredLink[] =>
+      refIds.slice(start, start + length).flatMap((refId) => links.get(refId) ?? []),
     addJob,
-    findJob: (job) => jobs.get(keyOf(job)),
+    findJob: (job: JobRef) => jobs.get(keyOf(job)),
     jobsOf,
-    jobs: () => [...jobs.values()],
+    /** Every job in order of creation. */
+    jobs: (): readonly StoredJob[] => [...jobs.values()],
     addResult,
-    state: () => ({ links: [...links.values()].map(({ url: _url, ...link }) => link), jobs: [...jobs.values()] }),
+    /** All data. `createStore` can create a copy of the store from it. */
+    state: (): StoredState => ({
+      links: [...links.values()].map(({ url: _url, ...link }) => link),
+      jobs: [...jobs.values()],
+    }),
   };
 }
 
-/** A job is identified by both ids: two users may have jobs with the same job id. */
 function keyOf({ userId, jobId }: JobRef): string {
   return JSON.stringify([userId, jobId]);
 }
