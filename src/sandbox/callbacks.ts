@@ -34,33 +34,12 @@ export interface CallbackSettings {
   onChange(): void;
 }
 
-type ResendOptions = Parameters<Sandbox['resend']>[1];
 type CallbackState = Pick<KeptState, 'lastCallbackId' | 'callbacks'>;
 
-export interface Callbacks extends Pick<Sandbox, 'resend' | 'retryNow' | 'stopTrying'> {
-  /** The latest callbacks, oldest first. The array is never replaced, so callers can keep it. */
-  readonly list: readonly SandboxCallback[];
-  /**
-   * Posts the callback of a job's result, after the job's earlier callbacks. If there is no callback URL, does nothing.
-   */
-  send(environment: Environment, job: JobRef, entry: number): void;
-  /** The URL that the callbacks of a link are posted to; null if there is none. */
-  findReceiver(of: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null;
-  /** The state to save: the callbacks in the list, and waiting callbacks that were already removed from the list. */
-  state(): CallbackState;
-  /**
-   * Restores a saved state, and posts its waiting callbacks. A waiting callback that `resend` created is not posted.
-   */
-  restore(state: CallbackState): void;
-  /**
-   * Removes all callbacks. Ids do not start again: later callbacks get higher ids. So `GET /control/callbacks?after=ID`
-   * never misses a callback.
-   */
-  clear(): void;
-}
+export type Callbacks = ReturnType<typeof createCallbacks>;
 
 /** Creates an empty list of callbacks. */
-export function createCallbacks(settings: CallbackSettings): Callbacks {
+export function createCallbacks(settings: CallbackSettings) {
   const list: SandboxCallback[] = [];
   const known = new Map<number, KeptCallback>();
   /**
@@ -96,6 +75,9 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     }
   }
 
+  /**
+   * Posts the callback of a job's result, after the job's earlier callbacks. If there is no callback URL, does nothing.
+   */
   function send(environment: Environment, job: JobRef, entry: number): void {
     const stored = settings.storeOf(environment).findJob(job);
     const result = stored?.results[entry];
@@ -115,6 +97,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     enqueue(add({ entry, isRepeated: true }, about));
   }
 
+  /** The URL that the callbacks of a link are posted to; null if there is none. */
   function findReceiver({ environment, linkRefId }: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null {
     const link = linkRefId === null ? undefined : settings.storeOf(environment).findLink(linkRefId);
     return link?.callbackUrl ?? settings.options.defaultCallbackUrl ?? null;
@@ -209,7 +192,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     }
   }
 
-  async function resend(id: number, given: ResendOptions = {}): Promise<SandboxCallback> {
+  async function resend(id: number, given: Parameters<Sandbox['resend']>[1] = {}): Promise<SandboxCallback> {
     const { variant = null } = checkInput(resendInput, { variant: given.variant }, 'send a callback again');
     const { view, entry } = find(id, 'send a callback again');
     return deliverNow(add({ entry, isRepeated: false }, { ...view, variant, copyOf: view.copyOf ?? id }));
@@ -258,17 +241,22 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   }
 
   return {
-    list,
+    /** The latest callbacks, oldest first. The array is never replaced, so callers can keep it. */
+    list: list as readonly SandboxCallback[],
     send,
     findReceiver,
     resend,
     retryNow,
     stopTrying,
-    state() {
+    /** The state to save: the callbacks in the list, and waiting callbacks that were already removed from the list. */
+    state(): CallbackState {
       const waiting = [...queues.values()].flat().filter(({ view }) => !known.has(view.id));
       return { lastCallbackId: lastId, callbacks: [...waiting, ...known.values()] };
     },
-    restore(state) {
+    /**
+     * Restores a saved state, and posts its waiting callbacks. A waiting callback that `resend` created is not posted.
+     */
+    restore(state: CallbackState): void {
       lastId = state.lastCallbackId;
       for (const kept of state.callbacks) {
         remember(kept);
@@ -277,7 +265,11 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
         else kept.view.state = 'gave_up';
       }
     },
-    clear() {
+    /**
+     * Removes all callbacks. Ids do not start again: later callbacks get higher ids. So `GET /control/callbacks?after=ID`
+     * never misses a callback.
+     */
+    clear(): void {
       list.length = 0;
       known.clear();
       queues.clear();

@@ -15,12 +15,7 @@ import type { MockEnvironment } from './types.js';
 /** The result to report, and the mistake in the callback. */
 export type CallbackOptions = NonNullable<Parameters<MockEnvironment['jobs']['callback']>[1]>;
 
-export interface CallbackWriter {
-  /** Writes the callback of one result, as a request to `url`. */
-  write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request>;
-  /** When the latest callback was signed, in ms since the epoch; null if no callback was written yet. */
-  readonly lastSignedAt: number | null;
-}
+export type CallbackWriter = ReturnType<typeof createCallbackWriter>;
 
 export interface CallbackWriterSettings {
   readonly keys: Keys;
@@ -33,7 +28,7 @@ export interface CallbackWriterSettings {
 }
 
 /** Creates the writer of one environment's callbacks. */
-export function createCallbackWriter(settings: CallbackWriterSettings): CallbackWriter {
+export function createCallbackWriter(settings: CallbackWriterSettings) {
   const { keys, spelling, now, onChange } = settings;
   let { lastSignedAt } = settings;
 
@@ -47,6 +42,7 @@ export function createCallbackWriter(settings: CallbackWriterSettings): Callback
     return result.signed;
   }
 
+  /** Writes the callback of one result, as a request to `url`. */
   async function write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request> {
     const { variant, padBytes = 0 } = options;
     const { properties, signedAt } = signResult(job, findResult(job, options.entry));
@@ -63,6 +59,7 @@ export function createCallbackWriter(settings: CallbackWriterSettings): Callback
 
   return {
     write,
+    /** When the latest callback was signed, in ms since the epoch; null if no callback was written yet. */
     get lastSignedAt() {
       return lastSignedAt;
     },
