@@ -5,6 +5,7 @@
  */
 
 import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
+import { decodePart } from '../testing/routing.js';
 
 /** The texts that are kept of a request or callback. `response 0` is the receiver's response to the first delivery. */
 export type KeptTexts = Readonly<Partial<Record<TextName, string>>>;
@@ -95,7 +96,7 @@ export function readBody(text: string): ReadBody {
   const shorter =
     typeof json === 'object' && json !== null
       ? JSON.stringify(json, (name, value) => (secretName.test(name) ? leaveOut(value) : value))
-      : text.replace(secretPair, (_, name, value) => name + leaveOut(decode(value.replace(/^["']|["']$/g, ''))));
+      : text.replace(secretPair, (_, name, value) => name + leaveOut(decodePart(value.replace(/^["']|["']$/g, ''))));
   if (secrets.length > mostSecrets) return { object: {}, text: leftOut, secrets: [] };
   return { object: isRecord(json) ? json : {}, text: shorter, secrets };
 }
@@ -103,14 +104,6 @@ export function readBody(text: string): ReadBody {
 /** Reads the reason code of a receiver: a body that is one word. */
 export function readReasonCode(text = ''): string | undefined {
   return /^[a-z_]{1,32}$/.exec(text.trim())?.[0];
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Leaves out these values and the passwords of URLs, wherever they are in a text. */

@@ -30,7 +30,7 @@ export function matchRoute(method: string, pathname: string, wire: Wire): RouteM
  */
 function matchPath(template: string, pathname: string, { brand, listMarker }: Wire): string | null {
   const expected = template.replace('{brand}', brand).replace('{list}', listMarker).split('/');
-  const segments = pathname.split('/').map(decodeSegment);
+  const segments = pathname.split('/').map(decodePart);
   if (segments.length !== expected.length) return null;
   let linkId = '';
   for (const [index, segment] of segments.entries()) {
@@ -40,10 +40,11 @@ function matchPath(template: string, pathname: string, { brand, listMarker }: Wi
   return linkId;
 }
 
-function decodeSegment(segment: string): string {
+/** Decodes a part of a URL. Text that cannot be decoded stays as it is. */
+export function decodePart(text: string): string {
   try {
-    return decodeURIComponent(segment);
+    return decodeURIComponent(text);
   } catch {
-    return segment;
+    return text;
   }
 }
