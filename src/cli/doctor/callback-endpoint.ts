@@ -7,9 +7,7 @@
 
 import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
-import { reasonOf } from './service.js';
-
-const noOne = 'hosted-client-doctor';
+import { noOne, reasonOf } from './service.js';
 
 /** The largest callback that was seen. It has pictures. */
 const largestBytes = 1_500_000;

@@ -83,7 +83,7 @@ export async function checkCall(client: HostedClient, context: Context): Promise
 }
 
 /** An id that no job has. */
-const noOne = 'hosted-client-doctor';
+export const noOne = 'hosted-client-doctor';
 
 /** Requests the status of a job that does not exist. */
 export async function checkJobStatus(client: HostedClient, context: Context): Promise<Finding> {
