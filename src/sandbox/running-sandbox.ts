@@ -5,6 +5,7 @@
  */
 
 import { createHmac, randomInt } from 'node:crypto';
+import { ignoreErrors } from '../events.js';
 import { type Environment, environments, forEachEnvironment } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
@@ -107,7 +108,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       const isNamed = result.status !== null && result.problem !== null && code !== undefined;
       return isNamed ? { ...result, problem: `${result.problem} (${code})` } : result;
     },
-    onAttempt: (callback) => tryCall(() => settings.onCallback?.(callback)),
+    onAttempt: (callback) => ignoreErrors(() => settings.onCallback?.(callback)),
     onForget(id) {
       bodies.remove(`callback ${id}`);
       forgotten += 1;
@@ -144,7 +145,7 @@ export function createRunningSandbox(settings: SandboxSettings, server: HttpServ
       // `failureRate` uses a sequence of random numbers, and the position in it is part of the saved state. A request
       // moves this position, so the state must be saved again.
       if (failureRate > 0) keeper?.changed(write);
-      tryCall(() => settings.onRequest?.(entry));
+      ignoreErrors(() => settings.onRequest?.(entry));
       return entry;
     },
   });
@@ -304,12 +305,4 @@ function createSigningFacts({ service, wire }: RunningService): SigningFacts {
       return createHmac('sha256', apiKeys[environment]).update(text).digest('base64');
     },
   };
-}
-
-function tryCall(act: () => void): void {
-  try {
-    act();
-  } catch {
-    // Errors of a caller's function are ignored.
-  }
 }

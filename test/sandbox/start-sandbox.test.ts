@@ -53,12 +53,13 @@ test('every request is remembered, with its verdict and no secret', async () => 
   expect(JSON.stringify(seen)).not.toContain('test-key');
 });
 
-test('onRequest may throw, and the request gets a response', async () => {
-  const { client } = await running({
-    onRequest: () => {
-      throw new Error('theirs');
-    },
-  });
+test.each([
+  () => {
+    throw new Error('theirs');
+  },
+  () => Promise.reject(new Error('theirs')),
+])('onRequest may throw or reject, and the request gets a response', async (onRequest) => {
+  const { client } = await running({ onRequest });
 
   expect((await client.links.list()).links).toEqual([]);
 });
