@@ -90,12 +90,8 @@ function createKeeper(file: string, kept: KeptState | null, unlock: () => void) 
       await writing;
       unlock();
     },
-    /** Unlocks the folder, and writes nothing. */
-    release(): void {
-      isHeld = false;
-      if (timer !== null) clearTimeout(timer);
-      unlock();
-    },
+    /** Unlocks the folder of a sandbox that has not started. */
+    release: unlock,
   };
 }
 
