@@ -219,11 +219,7 @@ export function jobRowId(environment: Environment, { hostedJobId }: StoredJob): 
 }
 
 /** How a callback stands. A copy with a mistake is as it should be if it was rejected. */
-export function verdictOf({ state, variant, attempts }: SandboxCallback): {
-  title: string;
-  isFailed: boolean;
-  reason: string | null;
-} {
+export function verdictOf({ state, variant, attempts }: SandboxCallback) {
   const last = attempts.at(-1);
   const reason = last?.problem ?? null;
   const isRejection = last?.status != null && last.status >= 400 && last.status < 500;

@@ -5,7 +5,6 @@
  */
 
 import type { Child } from 'hono/jsx';
-import { environments } from '../../options.js';
 import { describeEntry, jobUrl, type StreamEntry } from '../stream.js';
 import { ago } from './console-script.js';
 import { Layout } from './layout.js';
@@ -232,5 +231,3 @@ export function Select({ label, name, options }: { label: string; name: string; 
     </label>
   );
 }
-
-export const environmentOptions = environments.map((name) => [name, name] as const);

@@ -6,22 +6,15 @@
 
 import type { Child } from 'hono/jsx';
 import { linkFields } from '../../links/fields.js';
-import type { Environment } from '../../options.js';
 import type { Field } from '../../protocol/fields.js';
-import type { StoredJob } from '../../testing/store.js';
 import { maskUrl } from '../kept-bodies.js';
 import { outcomeNames, outcomes } from '../outcomes.js';
 import type { FoundLink } from '../simulation.js';
-import { jobUrl, type StreamEntry, stateOf } from '../stream.js';
+import { jobUrl, type StreamEntry, type StreamJob, stateOf } from '../stream.js';
 import { Act, Ago, type ConsoleFrame, ConsolePage, Facts, Select, Value } from './console-layout.js';
 import { countryName, idTypeName, methodName } from './id-types.js';
 import { Badge } from './layout.js';
 import { Stream } from './stream-page.js';
-
-export interface ShownJob {
-  readonly environment: Environment;
-  readonly job: StoredJob;
-}
 
 export interface ConsoleLinkView extends FoundLink, ConsoleFrame {
   /** What happened to the link and to its jobs. */
@@ -104,7 +97,7 @@ function LinkValue({ name, kind, value, label }: { name: string; kind: string; v
 }
 
 /** A job, its state, and the buttons that end it. */
-export function JobHeading({ environment, job }: ShownJob) {
+export function JobHeading({ environment, job }: Pick<StreamJob, 'environment' | 'job'>) {
   const { userId, jobId, outcome } = job;
   const { kind, title } = stateOf(job);
   const complete = new URLSearchParams({ environment, userId, jobId });

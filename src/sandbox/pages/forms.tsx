@@ -4,10 +4,11 @@
  * @module
  */
 
+import { environments } from '../../options.js';
 import { type OperationName, routes } from '../../protocol/routes.js';
 import { describeFault, faultTexts } from '../faults.js';
 import type { SandboxFault } from '../types.js';
-import { Act, type ConsoleFrame, ConsolePage, environmentOptions, Select } from './console-layout.js';
+import { Act, type ConsoleFrame, ConsolePage, Select } from './console-layout.js';
 import { Badge } from './layout.js';
 
 /** What the console creates a link with. */
@@ -61,7 +62,7 @@ export function FaultsPage({ faults, ...frame }: ConsoleFrame & { faults: readon
     <ConsolePage title="Faults" at="/console/faults" {...frame}>
       <h1>Faults</h1>
       <form method="post" action="/console/faults" class="card fields">
-        <Select label="Environment" name="environment" options={environmentOptions} />
+        <Select label="Environment" name="environment" options={environments.map((name) => [name, name])} />
         <Select
           label="Operation"
           name="operation"
