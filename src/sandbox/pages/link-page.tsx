@@ -36,7 +36,7 @@ export function LinkPage({ link, form, isLogoShown }: LinkView) {
         (isLogoShown ? (
           <img class="logo" src={logoUrl} alt={`Logo of ${companyName}`} referrerpolicy="no-referrer" />
         ) : (
-          <p class="facts">Logo: {logoUrl}</p>
+          <p>Logo: {logoUrl}</p>
         ))}
       <h1>
         <span class="eyebrow">Verify your identity for</span> <bdi>{companyName}</bdi>

@@ -63,9 +63,9 @@ legend + * { clear: both; }
 .choice:has(:checked) { border-color: var(--accent); }
 .choice input { flex: none; width: min(1.375rem, 7vw); height: min(1.375rem, 7vw); margin: 0.1rem 0 0; accent-color: var(--accent); }
 .choice small { display: block; }
-button, .button, select, input[type=text], input[type=search] { display: inline-flex; align-items: center; justify-content: center; min-height: 2.75rem; max-width: 100%; padding: 0.5rem 1.125rem; font: inherit; font-weight: 600; border: 1px solid var(--accent); border-radius: 0.5rem; cursor: pointer; }
-button, .button { background: var(--accent); color: var(--on-accent); text-decoration: none; transition: background-color 120ms; }
-button:hover, .button:hover { background: var(--accent-strong); color: var(--on-accent); }
+button, select, input[type=text], input[type=search] { display: inline-flex; align-items: center; justify-content: center; min-height: 2.75rem; max-width: 100%; padding: 0.5rem 1.125rem; font: inherit; font-weight: 600; border: 1px solid var(--accent); border-radius: 0.5rem; cursor: pointer; }
+button { background: var(--accent); color: var(--on-accent); text-decoration: none; transition: background-color 120ms; }
+button:hover { background: var(--accent-strong); color: var(--on-accent); }
 .narrow main > form > button { width: 100%; }
 .quiet { background: transparent; color: var(--accent); }
 .quiet:hover { background: transparent; color: var(--accent-strong); border-color: var(--accent-strong); }
@@ -153,7 +153,7 @@ dl { display: grid; gap: 0.25rem; margin: 0 0 1.25rem; } dd { margin: 0; }
   main dd a { min-height: 1.5rem; padding-block: 0; }
 }
 @media (forced-colors: active) {
-  button, .button { background: ButtonFace; color: ButtonText; }
+  button { background: ButtonFace; color: ButtonText; }
   .choice { border-color: Canvas; }
   .choice:has(:checked) { border-color: Highlight; }
   .failed > .status { font-weight: 700; text-decoration: underline; }
