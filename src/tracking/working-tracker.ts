@@ -32,7 +32,7 @@ import { assertFits, assertThere } from './schema/versions.js';
 import { longStatementMs, type Sql } from './sql.js';
 import { toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
-import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
+import type { Json, SqlRunner } from './types.js';
 
 /** The loops that run after `onCompletion` was called. */
 interface Work extends Pick<Loop, 'wake' | 'drain'> {
@@ -72,17 +72,122 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   const intake = createCallbackIntake({ ...context, database: { ...database, run } }, wake, () => readTrace(own));
   const tracker: Tracker<C> & Observable = {
     [instruments]: own,
-    track,
-    trackLink,
-    untrack,
-    get,
+    async track(given, options) {
+      const { list, db, readJob, assertValid } = readTrack(given, options);
+      const keyed = await mapInSlices(list, async (one, at) => {
+        const job = readJob(one, at);
+        if (job === null) return { key: '', row: '' };
+        const key = await context.keyOf(['job', job.userId, job.jobId]);
+        return { key, row: JSON.stringify(toTrackRow(key, job)) };
+      });
+      assertValid();
+      // If a job is listed twice, its first entry is used, because one statement cannot write a row twice.
+      const rows = new Map(keyed.toReversed().map(({ key, row }) => [key, row]));
+      if (rows.size > 0) {
+        const values = [`[${[...rows.values()].join()}]`, readTrace(own), JSON.stringify([...rows.keys()])];
+        await sqlOf(db).run(statements.track, values, rows.size > batchSize ? longStatementMs : undefined);
+        wake();
+      }
+      return keyed.map(({ key }) => key);
+    },
+    async trackLink(given, options) {
+      const { refId, context: linkContext, deadline = null, db } = readLink(given, options);
+      const key = await context.keyOf(['link', refId]);
+      await sqlOf(db).run(statements.trackLink, [key, refId, linkContext, deadline, readTrace(own)]);
+      wake();
+    },
+    async untrack(job) {
+      const rows = await database.run(statements.untrack, [await keyOf(job)]);
+      return rows.length > 0;
+    },
+    async get(job) {
+      const [row] = await database.run(statements.get, [await keyOf(job)]);
+      return row ? toTrackedJob<C>(row) : null;
+    },
     receive: async (body, options) => intake.receive(body, readReceiveOptions(options)),
     handler: (options) => intake.handler(readReceiveOptions(options)),
-    onCompletion,
-    work: workFor,
-    deadLetters,
-    retry,
-    stats,
+    async onCompletion(handler) {
+      const mayBegin = beginning === null && stopping === null;
+      const message = typeof handler === 'function' ? 'must be given once, and before stop()' : 'must be a function';
+      if (typeof handler !== 'function' || !mayBegin) throw createBusyError(message);
+      beginning = prepareWork().then(() => {
+        work = begin(context, { handler, signal: ending.signal });
+      });
+      try {
+        await beginning;
+      } catch (error) {
+        beginning = null;
+        throw toStorageError(error);
+      }
+    },
+    async work(options) {
+      const { forMs, signal, ...checked } = readWorkOptions(options);
+      const handler = checked.handler as Handling<C>['handler'];
+      if (beginning !== null || stopping !== null)
+        throw createBusyError('must be given once at a time, and before stop()');
+      const pause = createPause(clock);
+      const endsAt = clock.elapsed() + forMs;
+      const done = { polls: 0, deliveries: 0 };
+      const counting: Context = {
+        ...context,
+        report(event) {
+          if (event.type === 'batch') done.polls += event.jobs;
+          if (event.type === 'delivery') done.deliveries += 1;
+          context.report(event);
+        },
+      };
+      // After the time of the call, requests may take as long as one may, and then handlers are not waited for either.
+      const overtime = new AbortController();
+      const ended = withSignals([signal, ending.signal, overtime.signal], async (own) => {
+        if (own.aborted) return;
+        own.addEventListener('abort', pause.wake);
+        await prepareWork();
+        work = begin(counting, { handler, signal: own });
+        await pause.sleep(Math.max(0, endsAt - clock.elapsed()));
+        const cancel = clock.setTimer(requestMs, () => overtime.abort(new Error('the time of work() is over')));
+        await work.drain().finally(cancel);
+        await database.rest();
+      });
+      // `onCompletion()` and another `work()` see that this process works. A failure is thrown below.
+      beginning = ended.catch(() => undefined);
+      endShift = pause.wake;
+      try {
+        await ended;
+        return done;
+      } catch (error) {
+        throw toStorageError(error);
+      } finally {
+        work = null;
+        beginning = null;
+        endShift = null;
+      }
+    },
+    async deadLetters(options) {
+      const { limit = 100, after = null } = readLetterOptions(options);
+      const rows = await database.run(statements.deadLetters, [limit, after], longStatementMs);
+      return rows.map((row) => toDeadLetter<C>(row));
+    },
+    async retry(given) {
+      const keys = readKeys(given);
+      const dead =
+        keys === 'all'
+          ? (await database.run(statements.deadKeys, [], longStatementMs)).map(({ key }) => String(key))
+          : keys;
+      let revived = 0;
+      for (let at = 0; at < dead.length; at += batchSize) {
+        const rows = await database.run(statements.revive, [JSON.stringify(dead.slice(at, at + batchSize))]);
+        revived += rows.length;
+        // An expired job is polled again.
+        work?.wake();
+        await letOthersRun();
+      }
+      return revived;
+    },
+    async stats() {
+      const [row] = await database.run(statements.stats, [], longStatementMs);
+      assertThere(row);
+      return toStats(row, storage.newerSince());
+    },
     async stop(options) {
       const { timeoutMs = 20_000 } = readStopOptions(options);
       stopping ??= stop(timeoutMs);
@@ -90,103 +195,6 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     },
   };
   return tracker;
-
-  async function track(
-    given: JobToTrack<C> | readonly JobToTrack<C>[],
-    options?: { db?: SqlRunner },
-  ): Promise<readonly string[]> {
-    const { list, db, readJob, assertValid } = readTrack(given, options);
-    const keyed = await mapInSlices(list, async (one, at) => {
-      const job = readJob(one, at);
-      if (job === null) return { key: '', row: '' };
-      const key = await context.keyOf(['job', job.userId, job.jobId]);
-      return { key, row: JSON.stringify(toTrackRow(key, job)) };
-    });
-    assertValid();
-    // If a job is listed twice, its first entry is used, because one statement cannot write a row twice.
-    const rows = new Map(keyed.toReversed().map(({ key, row }) => [key, row]));
-    if (rows.size > 0) {
-      const values = [`[${[...rows.values()].join()}]`, readTrace(own), JSON.stringify([...rows.keys()])];
-      await sqlOf(db).run(statements.track, values, rows.size > batchSize ? longStatementMs : undefined);
-      wake();
-    }
-    return keyed.map(({ key }) => key);
-  }
-
-  async function trackLink(given: string, options?: { context?: C; deadline?: Date; db?: SqlRunner }): Promise<void> {
-    const { refId, context: linkContext, deadline = null, db } = readLink(given, options);
-    const key = await context.keyOf(['link', refId]);
-    await sqlOf(db).run(statements.trackLink, [key, refId, linkContext, deadline, readTrace(own)]);
-    wake();
-  }
-
-  async function untrack(job: JobRef): Promise<boolean> {
-    const rows = await database.run(statements.untrack, [await keyOf(job)]);
-    return rows.length > 0;
-  }
-
-  async function get(job: JobRef): Promise<TrackedJob<C> | null> {
-    const [row] = await database.run(statements.get, [await keyOf(job)]);
-    return row ? toTrackedJob<C>(row) : null;
-  }
-
-  async function onCompletion(handler: (completion: Completion<C>) => void | Promise<void>): Promise<void> {
-    const mayBegin = beginning === null && stopping === null;
-    const message = typeof handler === 'function' ? 'must be given once, and before stop()' : 'must be a function';
-    if (typeof handler !== 'function' || !mayBegin) throw createBusyError(message);
-    beginning = prepareWork().then(() => {
-      work = begin(context, { handler, signal: ending.signal });
-    });
-    try {
-      await beginning;
-    } catch (error) {
-      beginning = null;
-      throw toStorageError(error);
-    }
-  }
-
-  async function workFor(options: Parameters<Tracker<C>['work']>[0]): Promise<{ polls: number; deliveries: number }> {
-    const { forMs, signal, ...checked } = readWorkOptions(options);
-    const handler = checked.handler as Handling<C>['handler'];
-    if (beginning !== null || stopping !== null)
-      throw createBusyError('must be given once at a time, and before stop()');
-    const pause = createPause(clock);
-    const endsAt = clock.elapsed() + forMs;
-    const done = { polls: 0, deliveries: 0 };
-    const counting: Context = {
-      ...context,
-      report(event) {
-        if (event.type === 'batch') done.polls += event.jobs;
-        if (event.type === 'delivery') done.deliveries += 1;
-        context.report(event);
-      },
-    };
-    // After the time of the call, requests may take as long as one may, and then handlers are not waited for either.
-    const overtime = new AbortController();
-    const ended = withSignals([signal, ending.signal, overtime.signal], async (own) => {
-      if (own.aborted) return;
-      own.addEventListener('abort', pause.wake);
-      await prepareWork();
-      work = begin(counting, { handler, signal: own });
-      await pause.sleep(Math.max(0, endsAt - clock.elapsed()));
-      const cancel = clock.setTimer(requestMs, () => overtime.abort(new Error('the time of work() is over')));
-      await work.drain().finally(cancel);
-      await database.rest();
-    });
-    // `onCompletion()` and another `work()` see that this process works. A failure is thrown below.
-    beginning = ended.catch(() => undefined);
-    endShift = pause.wake;
-    try {
-      await ended;
-      return done;
-    } catch (error) {
-      throw toStorageError(error);
-    } finally {
-      work = null;
-      beginning = null;
-      endShift = null;
-    }
-  }
 
   function begin(context: Context, { handler, signal }: Handling<C>): Work {
     const health = createHealth(context);
@@ -210,35 +218,6 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     });
     const drain = () => Promise.all(loops.map((loop) => loop.drain())).then(() => undefined);
     return { wake: wakeBoth, poll: follower.wake, drain };
-  }
-
-  async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {
-    const { limit = 100, after = null } = readLetterOptions(options);
-    const rows = await database.run(statements.deadLetters, [limit, after], longStatementMs);
-    return rows.map((row) => toDeadLetter<C>(row));
-  }
-
-  async function retry(given: readonly string[] | 'all'): Promise<number> {
-    const keys = readKeys(given);
-    const dead =
-      keys === 'all'
-        ? (await database.run(statements.deadKeys, [], longStatementMs)).map(({ key }) => String(key))
-        : keys;
-    let revived = 0;
-    for (let at = 0; at < dead.length; at += batchSize) {
-      const rows = await database.run(statements.revive, [JSON.stringify(dead.slice(at, at + batchSize))]);
-      revived += rows.length;
-      // An expired job is polled again.
-      work?.wake();
-      await letOthersRun();
-    }
-    return revived;
-  }
-
-  async function stats(): Promise<TrackerStats> {
-    const [row] = await database.run(statements.stats, [], longStatementMs);
-    assertThere(row);
-    return toStats(row, storage.newerSince());
   }
 
   async function stop(timeoutMs: number): Promise<void> {
