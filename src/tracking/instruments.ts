@@ -6,7 +6,7 @@
  */
 
 import type { HostedErrorCode } from '../errors/client-errors.js';
-import type { instruments, TraceMessage } from '../runtime/tracing-channel.js';
+import type { TraceMessage } from '../runtime/tracing-channel.js';
 import type { Completion, TrackedJob, TrackerEvent, TrackerStats } from './types.js';
 
 /** The result of a poll. */
@@ -61,11 +61,6 @@ export interface Instruments {
   readGauges(): Promise<Gauges>;
   /** Returns the active trace context as the header `traceparent`. Null if nobody traces. */
   findTrace: (() => string | null) | null;
-}
-
-/** A tracker, as `instrument()` sees it. */
-export interface Observable {
-  readonly [instruments]: Instruments;
 }
 
 /** Reads the active trace context. Null if there is none, or if it is not a valid `traceparent` of version 00. */

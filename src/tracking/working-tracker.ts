@@ -22,8 +22,8 @@ import {
   readStopOptions,
   readWorkOptions,
 } from './input.js';
-import { type Instruments, type Observable, readTrace } from './instruments.js';
-import { createPause, type Loop, letOthersRun, mapInSlices } from './pause.js';
+import { type Instruments, readTrace } from './instruments.js';
+import { createPause, letOthersRun, mapInSlices } from './pause.js';
 import { createFollower } from './poll/follow.js';
 import { createHealth } from './poll/health.js';
 import { toDeadLetter, toGauges, toStats, toTrackedJob, toTrackRow } from './rows.js';
@@ -33,12 +33,6 @@ import { longStatementMs, type Sql } from './sql.js';
 import { toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Json, SqlRunner } from './types.js';
-
-/** The loops that run after `onCompletion` was called. */
-interface Work extends Pick<Loop, 'wake' | 'drain'> {
-  /** Checks for polls at once. */
-  poll(): void;
-}
 
 /**
  * How long, in ms, each of the three steps of `stop()` waits for the database. In the first step, this time begins
@@ -57,7 +51,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   /** Ends a call of `work()` that runs. */
   let endShift: (() => void) | null = null;
   let beginning: Promise<void> | null = null;
-  let work: Work | null = null;
+  /** The loops that run after `onCompletion` was called, or during `work()`. */
+  let work: ReturnType<typeof begin> | null = null;
   let stopping: Promise<void> | null = null;
   let comparedAt = clock.elapsed();
   const wake = () => work?.poll();
@@ -70,7 +65,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     findTrace: null,
   };
   const intake = createCallbackIntake({ ...context, database: { ...database, run } }, wake, () => readTrace(own));
-  const tracker: Tracker<C> & Observable = {
+  const tracker: Tracker<C> & { readonly [instruments]: Instruments } = {
     [instruments]: own,
     async track(given, options) {
       const { list, db, readJob, assertValid } = readTrack(given, options);
@@ -196,7 +191,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   };
   return tracker;
 
-  function begin(context: Context, { handler, signal }: Handling<C>): Work {
+  function begin(context: Context, { handler, signal }: Handling<C>) {
     const health = createHealth(context);
     const deliveries = createDeliveries<C>(context, health, { handler, signal });
     const housekeeping = createHousekeeping(context);
@@ -216,8 +211,12 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
       isWorking: () => work !== null && stopping === null,
       isIdle: () => loops.every((loop) => loop.isIdle()),
     });
-    const drain = () => Promise.all(loops.map((loop) => loop.drain())).then(() => undefined);
-    return { wake: wakeBoth, poll: follower.wake, drain };
+    return {
+      wake: wakeBoth,
+      /** Checks for polls at once. */
+      poll: follower.wake,
+      drain: () => Promise.all(loops.map((loop) => loop.drain())),
+    };
   }
 
   async function stop(timeoutMs: number): Promise<void> {
