@@ -267,8 +267,7 @@ const guardOptions = inputObject({
 export function readGuardOptions(options: unknown) {
   const { data, issues } = check(guardOptions, options);
   if (!data) throw new HostedConfigError(issues, { task: 'create a replay guard' });
-  const { pool, schema, migrate } = data;
-  return { pool, schema, migrate };
+  return data;
 }
 
 const migrateOptions = inputObject({
