@@ -12,7 +12,7 @@ import { maxTimerMs } from '../runtime/clock.js';
 import { isBlockedPort } from '../runtime/fetch.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { wireOptions } from '../settings.js';
-import { mustHaveNoKeys, serviceOptionRules } from '../testing/service-options.js';
+import { haveNoKeys, serviceShape } from '../testing/service-options.js';
 import { check, inputObject } from '../validation/check.js';
 import { flag, functionOf, httpUrl, integer, nonBlank, stringOf } from '../validation/input.js';
 import { isLoopbackHost } from './loopback.js';
@@ -71,15 +71,8 @@ const shape = {
 };
 
 // The options of the testing kit's service, with `wire` checked further above. A sandbox has the platform's clock.
-const { clock: _clock, ...serviceRules } = serviceOptionRules;
-const serviceShape = Object.fromEntries(
-  Object.entries(serviceRules).map(([name, { accepts, problemOf }]) => [
-    name,
-    z.optional(z.custom(accepts, { error: ({ input }) => problemOf(input) })),
-  ]),
-);
-
-const sandboxOptions = inputObject({ ...serviceShape, ...shape }) as z.ZodMiniType<SandboxOptions>;
+const { clock: _clock, ...ofService } = serviceShape;
+const sandboxOptions = inputObject({ ...ofService, ...shape }) as z.ZodMiniType<SandboxOptions>;
 
 /**
  * Checks the options of a sandbox.
@@ -89,9 +82,7 @@ const sandboxOptions = inputObject({ ...serviceShape, ...shape }) as z.ZodMiniTy
 export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
   const { data, issues } = check(sandboxOptions, options);
   if (data === undefined) throw createConfigError(...issues);
-  if (data.scheme === 'ed25519' && data.apiKeys !== undefined) {
-    throw createConfigError({ path: 'apiKeys', message: mustHaveNoKeys });
-  }
+  if (data.scheme === 'ed25519' && data.apiKeys !== undefined) throw createConfigError(haveNoKeys);
   // Without `data`, options that were left out would be read from `Object.prototype`.
   const settings = { ...data, ...defaults, ...withoutUndefined(data) } as SandboxSettings;
   return {

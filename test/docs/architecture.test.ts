@@ -176,10 +176,9 @@ const mayCheckShapes = [
   'call/call.ts',
   'sandbox/controls.ts',
   'sandbox/input.ts',
-  'sandbox/kept-state.ts',
   'sandbox/options.ts',
   'settings.ts',
-  'testing/saved-state.ts',
+  'testing/service-options.ts',
   'tracking/input.ts',
   'tracking/options.ts',
 ];
