@@ -48,6 +48,7 @@ test.each([
   ['baseUrls', { baseUrls: { staging: 'http://127.0.0.1:4085/' } as object }],
   ['linkBaseUrl', { linkBaseUrl: 'ftp://links.test' }],
   ['pageSize', { pageSize: 0 }],
+  ['options', [] as object],
   ['spelling', { spelling: 'tables' as 'table' }],
   ['clock', { clock: {} as { now(): number } }],
   ['keepRequests', { keepRequests: -1 }],
