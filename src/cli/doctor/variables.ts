@@ -12,17 +12,23 @@ import { findSimilarName } from '../../validation/did-you-mean.js';
 import { type Context, createClient, envFileAdvice } from '../context.js';
 import type { Finding } from './finding.js';
 
-const known = [
-  'HOSTED_PARTNER_ID',
-  'HOSTED_API_KEY',
-  'HOSTED_SECRET_KEY',
-  'HOSTED_SERVICE_PUBLIC_KEY',
-  'HOSTED_ENVIRONMENT',
-  'HOSTED_LOG',
-  ...environments
-    .map((name) => name.toUpperCase())
-    .flatMap((name) => [`HOSTED_${name}_BASE_URL`, `HOSTED_${name}_JOB_STATUS_BASE_URL`]),
-];
+/** The variables that set the options of a client for an environment. */
+function variablesOf(environment: string): Readonly<Record<string, string>> {
+  const name = environment.toUpperCase();
+  return {
+    partnerId: 'HOSTED_PARTNER_ID',
+    apiKey: 'HOSTED_API_KEY',
+    secretKey: 'HOSTED_SECRET_KEY',
+    servicePublicKey: 'HOSTED_SERVICE_PUBLIC_KEY',
+    signer: 'HOSTED_SERVICE_PUBLIC_KEY',
+    environment: 'HOSTED_ENVIRONMENT',
+    logger: 'HOSTED_LOG',
+    baseUrls: `HOSTED_${name}_BASE_URL`,
+    jobStatusBaseUrls: `HOSTED_${name}_JOB_STATUS_BASE_URL`,
+  };
+}
+
+const known = [...new Set(environments.flatMap((name) => Object.values(variablesOf(name))))];
 
 const keyNames = ['HOSTED_API_KEY', 'HOSTED_SECRET_KEY', 'HOSTED_SERVICE_PUBLIC_KEY'];
 
@@ -61,17 +67,7 @@ export function checkVariables(context: Context): Setup {
 /** Returns the name of the variable that sets an option. */
 export function toVariable(path: string, { env }: Context): string {
   const [option = '', environment = env.HOSTED_ENVIRONMENT || 'sandbox'] = path.split('.');
-  const name = environment.toUpperCase();
-  const variables: Readonly<Record<string, string>> = {
-    partnerId: 'HOSTED_PARTNER_ID',
-    apiKey: 'HOSTED_API_KEY',
-    secretKey: 'HOSTED_SECRET_KEY',
-    servicePublicKey: 'HOSTED_SERVICE_PUBLIC_KEY',
-    signer: 'HOSTED_SERVICE_PUBLIC_KEY',
-    environment: 'HOSTED_ENVIRONMENT',
-    baseUrls: `HOSTED_${name}_BASE_URL`,
-    jobStatusBaseUrls: `HOSTED_${name}_JOB_STATUS_BASE_URL`,
-  };
+  const variables = variablesOf(environment);
   return Object.hasOwn(variables, option) ? (variables[option] ?? path) : path;
 }
 
@@ -104,9 +100,8 @@ function checkPartner({ env }: Context): readonly Finding[] {
   return [{ check: 'variables', state: 'warning', message }];
 }
 
-function readAddresses({ env }: Context): Setup['addresses'] {
-  const name = (env.HOSTED_ENVIRONMENT || 'sandbox').toUpperCase();
-  const links = env[`HOSTED_${name}_BASE_URL`];
-  const jobs = env[`HOSTED_${name}_JOB_STATUS_BASE_URL`] || links;
+function readAddresses(context: Context): Setup['addresses'] {
+  const links = context.env[toVariable('baseUrls', context)];
+  const jobs = context.env[toVariable('jobStatusBaseUrls', context)] || links;
   return isHttpUrl(links) && isHttpUrl(jobs) ? { links, jobs } : null;
 }
