@@ -29,7 +29,7 @@ export const doctorCommand: Command = {
     const findings = await examine(callback, context);
     const isWell = findings.every(({ state }) => state === 'well' || state === 'warning');
     if (given.isSet('json')) writeJsonLine(context, { well: isWell, findings });
-    else for (const finding of findings) writeLine(context.stdout, describe(finding), styles[finding.state]);
+    else for (const finding of findings) write(context, finding);
     return judge(findings);
   },
 };
@@ -69,19 +69,12 @@ function judge(findings: readonly Finding[]): ExitCode {
   return findings.some(({ state }) => state === 'unreachable') ? exitCodes.unreachable : exitCodes.done;
 }
 
-const words: Readonly<Record<Finding['state'], string>> = {
-  well: 'well   ',
-  warning: 'warning',
-  wrong: 'WRONG  ',
-  unreachable: 'WRONG  ',
-  skipped: 'skipped',
-};
-
-const styles: Readonly<Partial<Record<Finding['state'], Style>>> = {
-  warning: 'yellow',
-  wrong: 'red',
-  unreachable: 'red',
-  skipped: 'dim',
+const marks: Readonly<Record<Finding['state'], readonly [word: string, style?: Style]>> = {
+  well: ['well'],
+  warning: ['warning', 'yellow'],
+  wrong: ['WRONG', 'red'],
+  unreachable: ['WRONG', 'red'],
+  skipped: ['skipped', 'dim'],
 };
 
 const titles: Readonly<Record<Finding['check'], string>> = {
@@ -94,6 +87,7 @@ const titles: Readonly<Record<Finding['check'], string>> = {
   job_status: 'job status',
 };
 
-function describe({ check, state, message }: Finding): string {
-  return `${words[state]}  ${titles[check]}: ${message}`;
+function write({ stdout }: Context, { check, state, message }: Finding): void {
+  const [word, style] = marks[state];
+  writeLine(stdout, `${word.padEnd(7)}  ${titles[check]}: ${message}`, style);
 }
