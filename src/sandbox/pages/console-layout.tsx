@@ -154,22 +154,6 @@ function Id({ href, kind, id }: { href: string; kind: string; id: string }) {
   );
 }
 
-/** Rows, the newest first, with a link to older ones. */
-export function Rows({ name, older, children }: { name: string; older?: string | null; children: Child }) {
-  return (
-    <div data-live={name}>
-      <ul class="rows">{children}</ul>
-      {older != null && (
-        <p>
-          <a href={older} rel="next">
-            Older
-          </a>
-        </p>
-      )}
-    </div>
-  );
-}
-
 /** The values of a select, each with its text. */
 type Options = readonly (readonly [value: string, text: string])[];
 

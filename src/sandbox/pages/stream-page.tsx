@@ -6,7 +6,7 @@
 
 import type { Child } from 'hono/jsx';
 import { isFailed, keyOf, type StreamEntry, type StreamFilter } from '../stream.js';
-import { type ConsoleFrame, ConsolePage, EntryRow, Rows } from './console-layout.js';
+import { type ConsoleFrame, ConsolePage, EntryRow } from './console-layout.js';
 
 /** How many entries of a list a page shows. */
 export const mostShown = 50;
@@ -81,11 +81,20 @@ export function Stream({ filter, entries }: StreamProps) {
   const older = entries.length > mostShown && last !== undefined ? urlOf({ ...filter, before: keyOf(last) }) : null;
   return (
     <>
-      <Rows name="stream" older={older}>
-        {shown.map((entry) => (
-          <EntryRow entry={entry} />
-        ))}
-      </Rows>
+      <div data-live="stream">
+        <ul class="rows">
+          {shown.map((entry) => (
+            <EntryRow entry={entry} />
+          ))}
+        </ul>
+        {older !== null && (
+          <p>
+            <a href={older} rel="next">
+              Older
+            </a>
+          </p>
+        )}
+      </div>
       <p class="empty" data-live="total">
         {entries.length === 0 ? 'Nothing to show.' : `${shown.length} of ${entries.length.toLocaleString('en')}`}
       </p>
