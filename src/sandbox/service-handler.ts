@@ -112,6 +112,7 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
     const { environment } = rest;
     const answered = operation !== null && fault === null ? { environment, operation, input, output, storeOf } : null;
     const said = isText(output.error) ? clean(output.error) : null;
+    const reasons = [reasonOf(exchange, said), answered && findElsewhere(answered, clean(refId), settings.isKept)];
     return onRequest(
       {
         ...rest,
@@ -122,7 +123,7 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
         code: clean(output.code) || null,
         summary: answered !== null && rest.status === 200 ? idOf(summarize(answered)) || null : null,
         notes: rest.status === 200 ? findNotes(operation, input, rest.at.getTime()).map(clean) : [],
-        reason: joinTexts(reasonOf(exchange, said), answered && findElsewhere(answered, clean(refId), settings.isKept)),
+        reason: reasons.filter((text) => text !== null).join(': ') || null,
         fault: fault?.kind ?? null,
         signature,
       },
@@ -248,10 +249,6 @@ function reasonOf({ fault, diagnosis, status, route }: Exchange, said: string | 
     return said?.startsWith('No environment') ? said : 'No operation has this path: check the base URL and the path';
   if (status === 405 && route.operation === null) return 'No operation has this path with this method';
   return said ?? `The service responded with ${status}`;
-}
-
-function joinTexts(...texts: readonly (string | null)[]): string | null {
-  return texts.filter((text) => text !== null).join(': ') || null;
 }
 
 /** Whether a value is an id, a code or a message: other values are not written into a record. */

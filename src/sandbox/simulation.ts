@@ -111,13 +111,8 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
       const context = contextOf(environment);
       const link = checkLink(context, refId, environment);
       const job = startJob({ linkRefId: refId }, context, chooseIdType(link, idType));
-      const pending = {
-        environment,
-        job,
-        outcome,
-        part: 0,
-        endsAt: Date.now() + Math.min(momentMs, reviewMs),
-      } as const;
+      const endsAt = Date.now() + Math.min(momentMs, reviewMs);
+      const pending = { environment, job, outcome, part: 0, endsAt } as const;
       if (!isOnPage) reportPart(pending);
       else if (outcomes[outcome].results.length > 0) wait(pending);
       return job;
