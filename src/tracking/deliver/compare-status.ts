@@ -26,18 +26,16 @@ export function readHandedOver(row: Row) {
 }
 
 /** How a status compares with the one that was handed over. */
-export interface Compared {
-  /** `'older'` means that another version was not signed later, so that it says nothing. */
-  readonly is: 'same' | 'changed' | 'older';
-  readonly version: string | null;
-  readonly signedMs: number | null;
-}
+export type Compared = Awaited<ReturnType<typeof compareStatus>>;
 
-/** Compares a status. Null stands for a job that has expired. */
-export async function compareStatus(known: HandedOver, status: JobStatus | null): Promise<Compared> {
+/**
+ * Compares a status. Null stands for a job that has expired. `'older'` means that another version was not signed later,
+ * so that it says nothing.
+ */
+export async function compareStatus(known: HandedOver, status: JobStatus | null) {
   const version = status === null ? null : await versionOf(status);
   const signedMs = status?.signedAt?.getTime() ?? known.signedMs;
-  if (known.revision > 0 && version === known.version) return { is: 'same', version, signedMs };
+  const isSame = known.revision > 0 && version === known.version;
   const isOlder = version !== null && signedMs !== null && known.signedMs !== null && signedMs <= known.signedMs;
-  return { is: isOlder ? 'older' : 'changed', version, signedMs };
+  return { is: isSame ? 'same' : isOlder ? 'older' : 'changed', version, signedMs } as const;
 }

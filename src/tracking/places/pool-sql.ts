@@ -7,7 +7,7 @@
 
 import { createPlatformClock } from '../../runtime/clock.js';
 import { hasMethods } from '../../runtime/untrusted-objects.js';
-import { longStatementMs, mark, type Row, type Sql, statementMs, type TransactionalSql } from '../sql.js';
+import { longStatementMs, mark, type Row, type Sql, statementMs } from '../sql.js';
 import { codeOf, HostedStorageError, toStorageError } from '../storage-error.js';
 import type { SqlPool, SqlRunner } from '../types.js';
 
@@ -202,13 +202,10 @@ export function createPoolSql(pool: SqlPool) {
     await Promise.allSettled(running);
   }
 
-  const sql: TransactionalSql = {
-    run: (text, values, limitMs = statementMs) =>
-      keep(() => runAlone(text, values, limitMs)).then(toRows, throwStorageError),
-    transaction: (work) => keep(() => runTransaction(work)).catch(throwStorageError),
-  };
   return {
-    ...sql,
+    run: (text: string, values?: readonly unknown[], limitMs = statementMs) =>
+      keep(() => runAlone(text, values, limitMs)).then(toRows, throwStorageError),
+    transaction: <T>(work: (inside: Sql) => Promise<T>) => keep(() => runTransaction(work)).catch(throwStorageError),
     finish,
     /** Resolves when no connection is checked out any more. After `closeMs`, statements that still run are rejected. */
     async close(): Promise<void> {
