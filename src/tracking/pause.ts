@@ -54,9 +54,7 @@ export function createPause(clock: Pick<WaitingClock, 'setTimer'>) {
  * loop of its statements would leave no time for anything else.
  */
 export function letOthersRun(): Promise<void> {
-  return new Promise((resolve) => {
-    afterThisTurn(resolve);
-  });
+  return new Promise((resolve) => void afterThisTurn(resolve));
 }
 
 // The function is chosen when this module loads, because a test runner may replace it later.

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type HostedErrorCode, isHostedError } from '../../errors/client-errors.js';
+import { isHostedError } from '../../errors/client-errors.js';
 import type { JobStatus } from '../../jobs/types.js';
 import { linkIdOf } from '../../jobs/version.js';
 import { maxTimerMs } from '../../runtime/clock.js';
@@ -198,17 +198,15 @@ export function createFollower(context: Context, { ended, isImpossible, health, 
     }
   }
 
-  async function end(row: TakenRow, { outcome, error, status }: Found & { readonly is: 'ended' }): Promise<void> {
-    const link = await findLink(row, status);
-    if (!link.isFollowed) return;
-    await ends.add({ key: row.key, link_ref_id: link.refId, outcome: outcomes[outcome], last_error: error });
+  async function end(row: TakenRow, found: Found & { readonly is: 'ended' }): Promise<void> {
+    const link = await findLink(row, found.status);
+    if (link.isFollowed) await ends.add(toEnd(row, found, link.refId));
   }
 
   async function note(row: TakenRow, found: Found & { readonly is: 'noted' }): Promise<void> {
     const { status } = found;
     const link = await findLink(row, status !== null && isProof(status) ? status : null);
-    if (!link.isFollowed) return;
-    await notes.add(toNote(row, found, link.refId));
+    if (link.isFollowed) await notes.add(toNote(row, found, link.refId));
   }
 
   /**
@@ -248,13 +246,11 @@ function readPoll({ lastError }: TakenRow, found: Found): Poll {
 }
 
 /** A row of the statement `end`. */
-export interface JobEnd {
-  readonly key: string;
-  readonly outcome: number;
-  /** The reference id of the job's link at the time of the last poll. Null if there is none, or if it is not proven. */
-  readonly link_ref_id: string | null;
-  /** The error of the last poll. */
-  readonly last_error: HostedErrorCode | null;
+export type JobEnd = Readonly<ReturnType<typeof toEnd>>;
+
+/** `link_ref_id` is the job's link at the time of the last poll. Null if there is none, or if it is not proven. */
+function toEnd({ key }: TakenRow, { outcome, error }: Found & { readonly is: 'ended' }, link_ref_id: string | null) {
+  return { key, link_ref_id, outcome: outcomes[outcome], last_error: error };
 }
 
 /** A row of the statement `endAgain`: the job, and the revision of the end that was handed over before. */

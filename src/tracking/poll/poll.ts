@@ -69,7 +69,7 @@ export async function pollOnce(
     if (row.isLink) {
       const { jobs } = await client.links.get(row.linkRefId ?? '', options);
       health.succeeded();
-      return compare(row, { known, finished: jobs.failed + jobs.successful }, minDelayMs);
+      return compare(row, Math.max(0, jobs.failed + jobs.successful - known), minDelayMs);
     }
     // If only callbacks have named the job's link, it is not certain. So the history is fetched, too: it contains the
     // right link.
@@ -127,17 +127,12 @@ function afterError(row: TakenRow, error: AnyHostedError, health: Health): Found
 }
 
 /**
- * Compares the link's count of finished jobs with the number of known jobs. The difference is the number of missing
- * jobs. A callback may still be on its way. So a job counts as missing only if it is missing at two consecutive polls,
- * or at the last poll. The reported number never decreases: a reported job is still counted after a later callback has
- * mentioned it.
+ * Compares the number of missing jobs with the numbers of earlier polls. Jobs are missing if the link counts more
+ * finished jobs than are known. A callback may still be on its way. So a job counts as missing only if it is missing at
+ * two consecutive polls, or at the last poll. The reported number never decreases: a reported job is still counted after
+ * a later callback has mentioned it.
  */
-function compare(
-  row: TakenRow,
-  { known, finished }: { readonly known: number; readonly finished: number },
-  minDelayMs: number,
-): Found {
-  const missing = Math.max(0, finished - known);
+function compare(row: TakenRow, missing: number, minDelayMs: number): Found {
   const mentioned = Math.max(row.missingMentioned, row.missingReported - missing);
   const certain = (row.isLate ? missing : Math.min(missing, row.missingSeen)) + mentioned;
   if (certain > row.missingReported) return { is: 'missing', missing: certain, mentioned };
