@@ -100,11 +100,11 @@ async function runScenario(title: string, row: Scenario, cluster: Cluster, at: n
 
     const repeats = counts.deliveries - counts.handed;
     const [middle, slow, latest] = quantiles(world.late.ends);
-    const [, , found] = quantiles(world.late.found);
+    const found = Math.round(world.late.found);
     const aheadOfRate = countAhead(service.bySecond, row.options?.maxRequestsPerSecond ?? 10);
     const judged: readonly (readonly [boolean, string])[] = [
       [counts.deadlocks > 0, `${counts.deadlocks} deadlocks`],
-      [new Set(world.keys.values()).size < counts.handed, 'two jobs have one key'],
+      [world.hasTwins(), 'two jobs have one key'],
       [repeats > (promises.repeats ?? counts.kills + counts.broken), `${repeats} deliveries were repeats`],
       [lastMs > (promises.lastMs ?? 90_000), `the last came ${Math.round(lastMs / 1_000)} s after the last trouble`],
       [latest > (promises.lateMs ?? latest), `a completion came ${latest} ms after the end of its job`],
