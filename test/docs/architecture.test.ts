@@ -173,8 +173,6 @@ const mayCheckShapes = [
   'links/link-list.ts',
   'links/operations.ts',
   'call/operation.ts',
-  'call/call.ts',
-  'sandbox/controls.ts',
   'sandbox/input.ts',
   'sandbox/options.ts',
   'settings.ts',
