@@ -143,7 +143,7 @@ onEachDatabase((database) => {
     expect(await receive(signedAt - 2_000)).toBe('true');
   });
 
-  test('after a backup of the tables was restored, a completion comes again with its key', async () => {
+  test('after a backup of the tables was restored, a completion is handed over again with its key', async () => {
     const { world, tracker, job } = await trackOne();
     await world.rows(`create table ${world.schema}.backup as select * from TRACKED`);
     const { completions, handler } = collect();

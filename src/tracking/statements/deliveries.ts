@@ -87,8 +87,8 @@ from ${fleet} s where ${isNewest('s')}`,
      * longer than its lease. The statement also stores that handlers begin, with what identifies the end that they
      * receive, and returns the numbers of their attempts, and the contexts: if a process sends the same row again, it
      * counts once. One statement writes a row only once. So if an earlier handler of a completion has succeeded, no
-     * other begins. Parameters: $1 JSON of rows and $2 keys of
-     * those that were handled, $3 and $4 the same of those that begin.
+     * other begins. Parameters: $1 JSON of rows and $2 keys of those that were handled, $3 and $4 the same of those that
+     * begin.
      */
     storeProgress: `with done as (
   update ${tracked} t set ${set(steps.handle)}
